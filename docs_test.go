@@ -219,7 +219,8 @@ func TestDependencies(t *testing.T) {
 		section string
 		want    map[string]bool
 	}{{direct, beyond}, {rest, einos}} {
-		assert.Equal(t, slices.Sorted(maps.Keys(c.want)), listedModules(c.section), "the modules that are built, and the modules that docs/dependencies.md lists")
+		assert.Equal(t, slices.Sorted(maps.Keys(c.want)), listedModules(c.section),
+			"the modules that are built, and the modules that docs/dependencies.md lists")
 	}
 }
 

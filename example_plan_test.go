@@ -24,7 +24,8 @@ import (
 
 // newExecutor returns the agent of planexecute.NewExecutor, with handlers: its name, its prompt and
 // its model input are those of Eino's. It runs only within planexecute.New.
-func newExecutor(ctx context.Context, chat model.BaseChatModel, tools adk.ToolsConfig, handlers ...adk.ChatModelAgentMiddleware) (adk.Agent, error) {
+func newExecutor(ctx context.Context, chat model.BaseChatModel, tools adk.ToolsConfig,
+	handlers ...adk.ChatModelAgentMiddleware) (adk.Agent, error) {
 	return adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: "executor", Description: "an executor agent",
 		Model: chat, ToolsConfig: tools, Handlers: handlers,
@@ -130,7 +131,8 @@ func (m toolCalling) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, 
 // Without handlers, newExecutor's agent is Eino's own executor to its model.
 func TestExecutorIsEinos(t *testing.T) {
 	requests := func(makeExecutor func(model.ToolCallingChatModel, adk.ToolsConfig) (adk.Agent, error)) []toolsearchtest.Request {
-		scripted := toolsearchtest.NewModel[*schema.Message](toolsearchtest.CallTool("get_weather", `{}`), toolsearchtest.Say("Sunny."), toolsearchtest.Say("Written."))
+		scripted := toolsearchtest.NewModel[*schema.Message](toolsearchtest.CallTool("get_weather", `{}`),
+			toolsearchtest.Say("Sunny."), toolsearchtest.Say("Written."))
 		tools := adk.ToolsConfig{}
 		tools.Tools = testtools.NewsTools()
 		executor, err := makeExecutor(toolCalling{scripted}, tools)

@@ -135,7 +135,8 @@ func ExampleLSA() {
 		{Name: "refund", Desc: "Pays a charge back"},
 		{Name: "charge", Desc: "Charges a card"},
 	}
-	for _, index := range []toolsearch.Indexer{toolsearch.BM25, toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSAOptions{Dimensions: 2}.Index)} {
+	for _, index := range []toolsearch.Indexer{toolsearch.BM25,
+		toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSAOptions{Dimensions: 2}.Index)} {
 		catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: index})
 		if err != nil {
 			fmt.Println(err)

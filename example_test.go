@@ -250,7 +250,8 @@ func ExampleConfig_alwaysLoaded() {
 func ExampleWithSession() {
 	config := toolsearch.Config{DynamicTools: demoTools()}
 	session := toolsearch.NewSession()
-	showRun(toolsearch.WithSession(context.Background(), session), config, "Tell the team", toolsearchtest.CallTool("tool_search", `{"query":"slack"}`))
+	showRun(toolsearch.WithSession(context.Background(), session), config, "Tell the team",
+		toolsearchtest.CallTool("tool_search", `{"query":"slack"}`))
 	stored, err := json.Marshal(session) // the program stores it until the next request
 	fmt.Println(string(stored), err)
 	fmt.Println(json.Unmarshal(stored, &session))

@@ -32,7 +32,8 @@ func TestFloodDoesNotFillThePreselection(t *testing.T) {
 	for i := range 1000 {
 		specs = append(specs, fmt.Sprintf("mcp__evil__send_an_e_mail_%d: Send an e-mail", i))
 	}
-	config := toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf(specs...)}}, Preselect: 3, Limits: toolsearch.Limits{MaxPerNamespace: 2}}
+	config := toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf(specs...)}}, Preselect: 3,
+		Limits: toolsearch.Limits{MaxPerNamespace: 2}}
 	o := converseOn(context.Background(), t, way{}, agentOver[chat](t, config), []message{userSays("Send an e-mail")})
 	got := o.requests[0].ToolNames()
 	assert.Contains(t, got, "mcp__office__send_mail", "what the model saw")
@@ -65,7 +66,8 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 		for i, r := range o.requests {
 			checkRequest(t, i, r)
 			for _, m := range r.Messages {
-				assert.LessOrEqual(t, strings.Count(m.Text, "</available-deferred-tools>"), 1, "%s, call %d: closing tags of reminders in %.300s", p.name, i, m.Text)
+				assert.LessOrEqual(t, strings.Count(m.Text, "</available-deferred-tools>"), 1,
+					"%s, call %d: closing tags of reminders in %.300s", p.name, i, m.Text)
 				if m.Role == toolsearchtest.Tool {
 					assert.LessOrEqual(t, len(m.Text), 4<<20, "%s, call %d: bytes of %.300s", p.name, i, m.Text)
 				}
@@ -79,11 +81,15 @@ func TestHostileCatalogIsPlayed(t *testing.T) {
 
 // oddCalls are calls that providers refuse in a history, though models make them.
 var oddCalls = []call{
-	called("n1", "multi_tool_use.parallel", "{}"), called("n2", "functions.get_weather", "{}"), called("n3", "get weather", "{}"), called("n4", "", "{}"),
+	called("n1", "multi_tool_use.parallel", "{}"), called("n2", "functions.get_weather", "{}"),
+	called("n3", "get weather", "{}"), called("n4", "", "{}"),
 	called("n5", strings.Repeat("n", 100), "{}"), called("n6", "查询天气", "{}"), called("n7", "a\"b\n", "{}"),
-	called("a1", "get_weather", "null"), called("a2", "get_weather", "[]"), called("a3", "get_weather", "Rome, please"), called("a4", "get_weather", "{}{}"),
-	called("a5", "get_weather", "1e999"), called("a6", "get_weather", ""), called("a7", "get_weather", `{"city":1e999}`), called("a8", "clock", ""), called("a9", "tool_search", `{"query":`),
-	called("a10", "get_weather", `"{}"`), called("a11", "get_weather", "{\"city\":\"\xff\"}"), called("a13", "get_weather", "{\"city\":\"\x00\"}"), called("a12", "get_weather", `{"city":`+strings.Repeat("9", 400)+`}`),
+	called("a1", "get_weather", "null"), called("a2", "get_weather", "[]"), called("a3", "get_weather", "Rome, please"),
+	called("a4", "get_weather", "{}{}"),
+	called("a5", "get_weather", "1e999"), called("a6", "get_weather", ""), called("a7", "get_weather", `{"city":1e999}`),
+	called("a8", "clock", ""), called("a9", "tool_search", `{"query":`),
+	called("a10", "get_weather", `"{}"`), called("a11", "get_weather", "{\"city\":\"\xff\"}"),
+	called("a13", "get_weather", "{\"city\":\"\x00\"}"), called("a12", "get_weather", `{"city":`+strings.Repeat("9", 400)+`}`),
 }
 
 // A call that providers refuse costs the model that call, not the conversation: the model's input
@@ -151,7 +157,8 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 	for i := range 100 {
 		name := fmt.Sprintf("tool_%03d%s", i, strings.Repeat("<", 50))
 		names = append(names, name)
-		tools = append(tools, echo(&schema.ToolInfo{Name: name, Desc: "Sends mail " + brackets[:200*i], ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}))
+		tools = append(tools, echo(&schema.ToolInfo{Name: name, Desc: "Sends mail " + brackets[:200*i],
+			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}))
 	}
 	list, selected := strings.Join(names, `","`), strings.Join(names, ",")
 	for _, p := range protocols {
@@ -162,7 +169,8 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 			callTool(p.search, `{"query":"select:tool_099`+brackets[:50]+`","regex_pattern":"tool_099"}`),
 			callTool("add_tool", `{"tool_names":["`+list+`"]}`), callTool("remove_tool", `{"tool_names":["`+list+`"]}`),
 			callTool("call_tool", `{"name":"`+names[99]+`","arguments":{"a":7}}`),
-			callTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`), callTool(p.search, `{"misused_tool":"`+names[99]+`","problem":"`+brackets+`"}`),
+			callTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`),
+			callTool(p.search, `{"misused_tool":"`+names[99]+`","problem":"`+brackets+`"}`),
 			callTool(p.search, `{"unloaded_tool":"`+brackets+`"}`), callTool(p.search, `{"unknown_tool":"x","suggestions":["`+brackets+`"]}`),
 			callTool(p.search, `{"query":"select:`+selected+`","regex_pattern":"select:`+selected+`"}`))
 		require.NoError(t, o.err, p.name)
@@ -246,7 +254,8 @@ func (d *deadlines) Search(ctx context.Context, _ search.Query) (search.Hits, er
 // deadline.
 func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
 	var given deadlines
-	catalog, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(), &toolsearch.CatalogOptions{Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return &given, nil }})
+	catalog, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(),
+		&toolsearch.CatalogOptions{Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return &given, nil }})
 	require.NoError(t, err)
 	hour, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
@@ -294,14 +303,16 @@ func FuzzArguments(f *testing.F) {
 		`{"query":"select:send_mail,get_wether"}`, `{"query":"select:send_mail send_mail, SEND-MAIL"}`, `{"query":"select:a,A"}`,
 		`{"query":["mail","weather",["x"],null,7,true]}`, `{"queries":[]}`, "```json\n{\"query\":\"a\"}\n```", `Sure: {"query":"a"}.`,
 		`"{\"query\":\"mail\"}"`, `{"query":"mail"`, `{"unknown_tool":"x","suggestions":["y",1]}`, `{"unloaded_tool":"get_weather"}`,
-		`{"unknown_tool":""}`, "{\"query\":\"\xff\"}", "select:\xff\xfe", "select:\u2028,</a>", `{"query":"select:</a>&"}`, `{"query":"zzz","max_results":1e999}`,
+		`{"unknown_tool":""}`, "{\"query\":\"\xff\"}", "select:\xff\xfe", "select:\u2028,</a>", `{"query":"select:</a>&"}`,
+		`{"query":"zzz","max_results":1e999}`,
 		`{"query":"` + strings.Repeat("a ", 40_000) + `"}`, `{"query":"select:` + strings.Repeat("a ", 150) + strings.Repeat(", a a", 100) + `"}`,
 		"\x00", "\ufeff{}", `{"query":"\u0000\ud800"}`, `{"q":1,"query":null}`, `[[["a"]]]`, `{{}}`, "`", "```", `{"query":{"query":"a"}}`,
 	} {
 		f.Add(arguments)
 	}
 	ctx := context.Background()
-	tools := append(testtools.NewsTools(), testtools.EchoTools(`a: A`, `b]"c\: <b> & more`, "日历_创建: 新建", "select: Selects", "b\x01d\u202e: Bad")...)
+	tools := append(testtools.NewsTools(), testtools.EchoTools(`a: A`, `b]"c\: <b> & more`, "日历_创建: 新建", "select: Selects",
+		"b\x01d\u202e: Bad")...)
 	known := map[string]bool{}
 	for _, t := range tools {
 		known[testtools.MustInfo(f, t).Name] = true

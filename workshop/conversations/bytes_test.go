@@ -22,7 +22,8 @@ import (
 // busyTurns are searches, calls and mistakes, some in parallel.
 func busyTurns() []turn {
 	return []turn{
-		callTools(call{Name: "tool_search", Arguments: `{"query":"select:list_stocks,get_wether"}`}, call{Name: "tool_search", Arguments: `{"query":"send weather","max_results":3}`}),
+		callTools(call{Name: "tool_search", Arguments: `{"query":"select:list_stocks,get_wether"}`},
+			call{Name: "tool_search", Arguments: `{"query":"send weather","max_results":3}`}),
 		callTools(call{Name: "get_wether", Arguments: `{}`}, call{Name: "get_forecast", Arguments: `{"city":"Rome"}`}, call{Name: "zzz"}),
 		searching(`{"query":["zzz","mal","wether"]}`),
 		searching(`not { JSON`),
@@ -32,10 +33,12 @@ func busyTurns() []turn {
 }
 
 // runWith runs an agent with one middleware and returns its model.
-func runWith[M adk.MessageType](t *testing.T, w way, middleware adk.TypedChatModelAgentMiddleware[M], static []tool.BaseTool, input []M, turns ...turn) (*toolsearchtest.Model[M], []message, error) {
+func runWith[M adk.MessageType](t *testing.T, w way, middleware adk.TypedChatModelAgentMiddleware[M], static []tool.BaseTool,
+	input []M, turns ...turn) (*toolsearchtest.Model[M], []message, error) {
 	t.Helper()
 	model := toolsearchtest.NewModel[M](turns...)
-	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(static...), Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
+	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(static...),
+		Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
 	events, err := drain(eventsOf(context.Background(), agent, w, input))
 	return model, events, err
 }
@@ -133,10 +136,11 @@ func TestCatalogNeverChanges(t *testing.T) {
 	assert.Equal(t, want, got, "what the model gets after the Config has changed")
 
 	infos := dynamicInfos()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
-		defer clear(docs)
-		return toolsearch.Keyword(ctx, slices.Clone(docs))
-	}})
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos,
+		&toolsearch.CatalogOptions{Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+			defer clear(docs)
+			return toolsearch.Keyword(ctx, slices.Clone(docs))
+		}})
 	require.NoError(t, err)
 	for _, info := range infos {
 		info.Name, info.Desc = "changed", "changed"

@@ -61,7 +61,8 @@ type addingMiddleware[M adk.MessageType] struct {
 	tools []tool.BaseTool
 }
 
-func (a *addingMiddleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (a *addingMiddleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context,
+	*adk.ChatModelAgentContext, error) {
 	next := *runCtx
 	next.Tools = append(slices.Clone(runCtx.Tools), a.tools...)
 	return ctx, &next, nil
@@ -98,13 +99,18 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 	native := toolsearch.Config{ToolName: "find", DynamicTools: other.DynamicTools, UseModelToolSearch: true}
 	clock := testtools.EchoTools("clock: The time")
 	for _, c := range []clash{
-		{name: "the search tool's name", static: testtools.EchoTools("clock: The time", "tool_search: Mine"), want: []string{"tool 1", `"tool_search"`, "ToolName"}},
-		{name: "the search tool's other name", static: testtools.EchoTools("find: Mine"), config: toolsearch.Config{ToolName: "find"}, want: []string{"tool 0", `"find"`, "ToolName"}},
+		{name: "the search tool's name", static: testtools.EchoTools("clock: The time", "tool_search: Mine"),
+			want: []string{"tool 1", `"tool_search"`, "ToolName"}},
+		{name: "the search tool's other name", static: testtools.EchoTools("find: Mine"),
+			config: toolsearch.Config{ToolName: "find"}, want: []string{"tool 0", `"find"`, "ToolName"}},
 		{name: "Eino's middleware", static: clock, eino: true, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
-		{name: "two middlewares with one name", static: clock, first: &toolsearch.Config{DynamicTools: other.DynamicTools}, want: []string{"tool 1", `"tool_search"`, "ToolName"}},
-		{name: "two native middlewares", static: clock, first: &native, config: toolsearch.Config{UseModelToolSearch: true}, want: []string{"native", `"find"`}},
+		{name: "two middlewares with one name", static: clock, first: &toolsearch.Config{DynamicTools: other.DynamicTools},
+			want: []string{"tool 1", `"tool_search"`, "ToolName"}},
+		{name: "two native middlewares", static: clock, first: &native, config: toolsearch.Config{UseModelToolSearch: true},
+			want: []string{"native", `"find"`}},
 		{name: "nil", added: []tool.BaseTool{clock[0], nil}, want: []string{"tool 1", "is nil"}},
-		{name: "a nil pointer", added: []tool.BaseTool{clock[0], (*testtools.EchoTool)(nil)}, want: []string{"tool 1", "is nil", "*testtools.EchoTool"}},
+		{name: "a nil pointer", added: []tool.BaseTool{clock[0], (*testtools.EchoTool)(nil)},
+			want: []string{"tool 1", "is nil", "*testtools.EchoTool"}},
 		{name: "nothing inside", added: []tool.BaseTool{clock[0], hollowTool{}}, want: []string{"tool 1", "conversations_test.hollowTool"}},
 		{name: "Info fails", added: []tool.BaseTool{clock[0], wrongTool(func() (*schema.ToolInfo, error) { return nil, errMower })},
 			want: []string{"tool 1", "conversations_test.wrongTool", "Info", errMower.Error()}},
@@ -146,7 +152,8 @@ func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	checkMessage(t, "BeforeAgent", err, c.want)
 
 	model := toolsearchtest.NewModel[M](say("done"))
-	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(c.static...), Handlers: append(handlers, ours)})
+	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(c.static...),
+		Handlers: append(handlers, ours)})
 	events, err := runAgent(context.Background(), agent, w, []message{userSays("What is new?")})
 	checkMessage(t, "the run", err, c.want)
 	assert.Empty(t, events, "the events of the run")
@@ -216,7 +223,8 @@ func testOtherTools[M adk.MessageType](t *testing.T, w way) {
 		},
 	}
 	clocks := testtools.EchoTools("clock: A clock of somebody else", "ring: Rings a bell")
-	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolDispatch} {
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolNativeDeferred,
+		toolsearch.ProtocolDispatch} {
 		for _, part := range []string{"DynamicTools", "Source"} {
 			for whose, place := range others {
 				var told []*toolsearch.FailureEvent
@@ -317,7 +325,8 @@ func TestOddParameters(t *testing.T) {
 	assert.Equal(t, "foo", definition.Properties.Value("foo").Type)
 	require.Len(t, told, 1, "the failure events")
 	assert.ErrorContains(t, told[0].Err, `providers refuse tool 0, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!", which Anthropic refuses`)
-	config.DynamicTools = []tool.BaseTool{withSchema("odd", schemaOf(t, `{"type":"object","properties":{"a.b-c_D9":{"type":"string"},"`+strings.Repeat("x", 65)+`":{"type":"string"}}}`))}
+	config.DynamicTools = []tool.BaseTool{withSchema("odd",
+		schemaOf(t, `{"type":"object","properties":{"a.b-c_D9":{"type":"string"},"`+strings.Repeat("x", 65)+`":{"type":"string"}}}`))}
 	newMiddleware[chat](t, config)
 	require.Len(t, told, 2, "the failure events")
 	assert.ErrorContains(t, told[1].Err, `a parameter has the name "xxx`)

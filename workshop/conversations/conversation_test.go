@@ -222,7 +222,8 @@ func TestNotFound(t *testing.T) {
 		want  answer
 	}{
 		{"select:get_wether", answer{NotFound: []string{"get_wether"}, Suggestions: []string{"get_weather"}}},
-		{"select:send_mail,get_wether", answer{Matches: []string{"send_mail"}, NotFound: []string{"get_wether"}, Suggestions: []string{"get_weather"}}},
+		{"select:send_mail,get_wether", answer{Matches: []string{"send_mail"}, NotFound: []string{"get_wether"},
+			Suggestions: []string{"get_weather"}}},
 		{"select:send_mial", answer{NotFound: []string{"send_mial"}, Suggestions: []string{"send_mail"}}},
 		{"wether", answer{Suggestions: []string{"get_weather"}}},
 		{"select:zzz", answer{NotFound: []string{"zzz"}}},
@@ -291,7 +292,8 @@ func TestUnknownTexts(t *testing.T) {
 	require.NotEmpty(t, preface)
 	_, prefaceOfChinese := headings(t, "../../prompt/zh.md")
 	require.NotEmpty(t, prefaceOfChinese)
-	for _, key := range []string{"descriptoin", "", "Description", "# description", " description", "ranked  description", "ranked no-match-unlisted", preface, prefaceOfChinese} {
+	for _, key := range []string{"descriptoin", "", "Description", "# description", " description", "ranked  description",
+		"ranked no-match-unlisted", preface, prefaceOfChinese} {
 		for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
 			_, err := toolsearch.NewTyped[agentic](context.Background(), &toolsearch.Config{
 				DynamicTools: testtools.NewsTools(), Language: language, Texts: map[string]string{"description": "x", key: "y"},
@@ -355,7 +357,8 @@ func TestTexts(t *testing.T) {
 			assert.Equal(t, want, leadOfReminder(o.requests[0]))
 		}
 	}
-	row := func(name string, config toolsearch.Config, texts map[string]string, turns []turn, check func(t *testing.T, o outcome)) conversation {
+	row := func(name string, config toolsearch.Config, texts map[string]string, turns []turn,
+		check func(t *testing.T, o outcome)) conversation {
 		config.Texts = texts
 		return conversation{name: name, config: config, turns: turns, check: check}
 	}
@@ -364,30 +367,41 @@ func TestTexts(t *testing.T) {
 	playAll(t, []conversation{
 		row("a description", toolsearch.Config{}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
 		row("an empty text", toolsearch.Config{}, map[string]string{"description": ""}, nil, describes("tool_search", "")),
-		row("a description in Chinese", toolsearch.Config{Language: toolsearch.Chinese}, map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
+		row("a description in Chinese", toolsearch.Config{Language: toolsearch.Chinese},
+			map[string]string{"description": "Looks."}, nil, describes("tool_search", "Looks.")),
 		row("names and numbers are filled in", toolsearch.Config{ToolName: "find", MaxResults: 3, Limits: toolsearch.Limits{MaxResultsCap: 7}},
 			map[string]string{"description": "{tool}: {default} of {cap}, {name}, {}"}, nil, describes("find", "find: 3 of 7, {name}, {}")),
-		row("parameters", toolsearch.Config{}, map[string]string{"query": "What?", "queries": "What else?", "max-results": "How many? {cap}"}, nil, func(t *testing.T, o outcome) {
+		row("parameters", toolsearch.Config{}, map[string]string{"query": "What?", "queries": "What else?",
+			"max-results": "How many? {cap}"}, nil, func(t *testing.T, o outcome) {
 			_, parameters := descriptionOf(t, o, "tool_search")
 			assert.Equal(t, map[string]string{"query": "What?", "queries": "What else?", "max_results": "How many? 50"}, parameters)
 		}),
-		row("a search without a match", toolsearch.Config{}, map[string]string{"no-match": "Nothing. Try {tool}."}, nothing, messageOf("Nothing. Try tool_search.")),
-		row("a query without words", toolsearch.Config{}, map[string]string{"empty-query": "Words!"}, []turn{searching(`{"query":" "}`)}, messageOf("Words!")),
-		row("an unknown tool", toolsearch.Config{}, map[string]string{"unknown-tool": "{name}? Use {tool}, {name}."}, []turn{calling("zzz")}, messageOf("zzz? Use tool_search, zzz.")),
+		row("a search without a match", toolsearch.Config{}, map[string]string{"no-match": "Nothing. Try {tool}."}, nothing,
+			messageOf("Nothing. Try tool_search.")),
+		row("a query without words", toolsearch.Config{}, map[string]string{"empty-query": "Words!"},
+			[]turn{searching(`{"query":" "}`)}, messageOf("Words!")),
+		row("an unknown tool", toolsearch.Config{}, map[string]string{"unknown-tool": "{name}? Use {tool}, {name}."},
+			[]turn{calling("zzz")}, messageOf("zzz? Use tool_search, zzz.")),
 		// The model's words are filled in last, so a placeholder in them stays.
-		row("a placeholder as a name", toolsearch.Config{}, map[string]string{"unknown-tool-near": "{name}?"}, []turn{calling("{tool}")}, messageOf("{tool}?")),
-		row("a tool that is not loaded", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, map[string]string{"unloaded-tool": "{name} by {search}"}, []turn{calling("send_mail")},
+		row("a placeholder as a name", toolsearch.Config{}, map[string]string{"unknown-tool-near": "{name}?"},
+			[]turn{calling("{tool}")}, messageOf("{tool}?")),
+		row("a tool that is not loaded", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
+			map[string]string{"unloaded-tool": "{name} by {search}"}, []turn{calling("send_mail")},
 			messageOf(`send_mail by {"query":"select:send_mail"}`)),
 		row("a reminder", toolsearch.Config{}, map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
-		row("a reminder with a number alone", toolsearch.Config{Reminder: toolsearch.ReminderConfig{MaxTokens: 1}}, map[string]string{"reminder-count": "{count} by {tool}"}, nil, reminds("5 by tool_search")),
+		row("a reminder with a number alone", toolsearch.Config{Reminder: toolsearch.ReminderConfig{MaxTokens: 1}},
+			map[string]string{"reminder-count": "{count} by {tool}"}, nil, reminds("5 by tool_search")),
 
 		row("the description of a protocol", using(toolsearch.ProtocolDispatch), map[string]string{
 			"description": "no", "dispatch description": "Looks, for {call}.", "ranked description": "no",
 		}, nil, describes("tool_search", "Looks, for call_tool.")),
-		row("a protocol's own text comes before the common text", using(toolsearch.ProtocolDispatch), map[string]string{"reminder": "no", "dispatch reminder": "{tool}, {call}"}, nil,
+		row("a protocol's own text comes before the common text", using(toolsearch.ProtocolDispatch),
+			map[string]string{"reminder": "no", "dispatch reminder": "{tool}, {call}"}, nil,
 			reminds("tool_search, call_tool")),
-		row("a protocol without its own text has the common text", using(toolsearch.ProtocolRanked), map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
-		row("the second tool of a protocol", using(toolsearch.ProtocolDispatch), map[string]string{"dispatch call-description": "Runs what {tool} found."}, nil,
+		row("a protocol without its own text has the common text", using(toolsearch.ProtocolRanked),
+			map[string]string{"reminder": "By {tool}:"}, nil, reminds("By tool_search:")),
+		row("the second tool of a protocol", using(toolsearch.ProtocolDispatch),
+			map[string]string{"dispatch call-description": "Runs what {tool} found."}, nil,
 			describes("call_tool", "Runs what tool_search found.")),
 		row("the tools of search_add", using(toolsearch.ProtocolSearchAdd), map[string]string{
 			"search_add show-all-description": "{tool} {add} {remove} {show-all}",
@@ -395,11 +409,15 @@ func TestTexts(t *testing.T) {
 		row("a search without a match under regexp", using(toolsearch.ProtocolRegexp), map[string]string{"regexp no-match": "None."},
 			[]turn{searching(`{"regex_pattern":"zzz"}`)}, func(t *testing.T, o outcome) { assert.Contains(t, o.result(t, "call_1"), `"None."`) }),
 
-		row("the description for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"description": "no", "description-unlisted": "Looks in the dark."}, nil,
+		row("the description for models that see no names", toolsearch.Config{Reminder: hidden},
+			map[string]string{"description": "no", "description-unlisted": "Looks in the dark."}, nil,
 			describes("tool_search", "Looks in the dark.")),
-		row("a search without a match, for models that see no names", toolsearch.Config{Reminder: hidden}, map[string]string{"no-match": "no", "no-match-unlisted": "Dark."}, nothing, messageOf("Dark.")),
-		row("the description for models that see names", toolsearch.Config{}, map[string]string{"description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
-		row("a protocol's own text comes before the text for models that see no names", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, Reminder: hidden},
+		row("a search without a match, for models that see no names", toolsearch.Config{Reminder: hidden},
+			map[string]string{"no-match": "no", "no-match-unlisted": "Dark."}, nothing, messageOf("Dark.")),
+		row("the description for models that see names", toolsearch.Config{},
+			map[string]string{"description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
+		row("a protocol's own text comes before the text for models that see no names",
+			toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, Reminder: hidden},
 			map[string]string{"dispatch description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
 	})
 }

@@ -116,7 +116,10 @@ func playProgram[M adk.MessageType](t *testing.T, p *program, w way, makes einoL
 		config.ToolsConfig.ReturnDirectly = map[string]bool{p.direct: true}
 	}
 	if p.handlesNames {
-		config.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) { return "the handler answers " + name, nil }
+		config.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string,
+			error) {
+			return "the handler answers " + name, nil
+		}
 	}
 	if p.aliases {
 		config.ToolsConfig.ToolAliases = map[string]compose.ToolAliasConfig{"get_weather": {NameAliases: []string{"meteo"}}}
@@ -125,7 +128,8 @@ func playProgram[M adk.MessageType](t *testing.T, p *program, w way, makes einoL
 	var err error
 	messages := append(slices.Clone(p.history), question...)
 	if p.interrupted {
-		runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, config), EnableStreaming: w.streaming, CheckPointStore: &memoryStore{}})
+		runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, config), EnableStreaming: w.streaming,
+			CheckPointStore: &memoryStore{}})
 		events, err = drain(runner.Run(context.Background(), encoded[M](messages...), adk.WithCheckPointID("1")))
 		require.NoError(t, err)
 		iterator, resumeErr := runner.Resume(context.Background(), "1")

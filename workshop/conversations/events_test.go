@@ -105,22 +105,29 @@ func TestPreselect(t *testing.T) {
 		saw      []string
 	}{
 		{"one tool", toolsearch.Config{Preselect: 1}, asking("Please list the issues of my project"), nil, []string{"mcp__github__list_issues"}},
-		{"two tools, the best first", toolsearch.Config{Preselect: 2}, asking("list issues, one issue"), nil, []string{"mcp__github__list_issues mcp__github__create_issue"}},
+		{"two tools, the best first", toolsearch.Config{Preselect: 2}, asking("list issues, one issue"), nil,
+			[]string{"mcp__github__list_issues mcp__github__create_issue"}},
 		{"no tool matches", toolsearch.Config{Preselect: 3}, asking("zzz"), nil, []string{""}},
 		{"a plus does not make a word required", toolsearch.Config{Preselect: 1}, asking("1 +1 weather?"), nil, []string{"get_weather"}},
-		{"the Config's searcher is used", toolsearch.Config{Preselect: 1, Index: toolsearch.Keyword}, asking("weather"), nil, []string{"get_weather"}},
-		{"the preselected tool stays, and searches add tools", toolsearch.Config{Preselect: 1}, asking("weather"), []turn{selecting("ask_human"), calling("get_weather")},
+		{"the Config's searcher is used", toolsearch.Config{Preselect: 1, Index: toolsearch.Keyword}, asking("weather"), nil,
+			[]string{"get_weather"}},
+		{"the preselected tool stays, and searches add tools", toolsearch.Config{Preselect: 1}, asking("weather"),
+			[]turn{selecting("ask_human"), calling("get_weather")},
 			[]string{"get_weather", "get_weather ask_human", "get_weather ask_human"}},
 		{"the newest question counts", toolsearch.Config{Preselect: 1},
 			append(asking("weather"), modelSays("Sunny."), asking("ask the person in charge")[0]), nil, []string{"ask_human"}},
 		{"the last message is the model's", toolsearch.Config{Preselect: 1},
 			append(asking("weather"), modelSays("Wait.")), nil, []string{""}},
-		{"only tools that pass Filter", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)}, asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
-		{"the best MaxLoaded tools", toolsearch.Config{Preselect: 3, Limits: toolsearch.Limits{MaxLoaded: 1}}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
+		{"only tools that pass Filter", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)},
+			asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
+		{"the best MaxLoaded tools", toolsearch.Config{Preselect: 3, Limits: toolsearch.Limits{MaxLoaded: 1}},
+			asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
 		{"as many as are good", toolsearch.Config{Preselect: toolsearch.PreselectAuto}, asking("weather, and issues of my project"), nil,
 			[]string{"get_weather mcp__github__list_issues mcp__github__create_issue"}},
-		{"no more than are visible at once", toolsearch.Config{Preselect: toolsearch.PreselectAuto, Limits: toolsearch.Limits{MaxLoaded: 1}}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
-		{"words are used, although searches take patterns", toolsearch.Config{Preselect: 1, Index: toolsearch.Regexp}, asking("how is the weather"), nil, []string{"get_weather"}},
+		{"no more than are visible at once", toolsearch.Config{Preselect: toolsearch.PreselectAuto,
+			Limits: toolsearch.Limits{MaxLoaded: 1}}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
+		{"words are used, although searches take patterns", toolsearch.Config{Preselect: 1, Index: toolsearch.Regexp},
+			asking("how is the weather"), nil, []string{"get_weather"}},
 		{"tools of WithLoaded come first", toolsearch.Config{Preselect: 1}, asking("carried: weather"), nil, []string{"ask_human get_weather"}},
 	} {
 		inAllWays(t,
@@ -133,7 +140,8 @@ func TestPreselect(t *testing.T) {
 	}
 }
 
-func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config toolsearch.Config, messages []message, turns []turn, saw []string) {
+func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config toolsearch.Config, messages []message,
+	turns []turn, saw []string) {
 	t.Helper()
 	config.DynamicTools = officeTools()
 	agent := agentOver[M](t, config)
@@ -188,11 +196,13 @@ func TestEventsLogThemselves(t *testing.T) {
 		event toolsearch.Event
 		want  string
 	}{
-		{&toolsearch.SearchEvent{Tool: "tool_search", Query: "secret", Matches: []string{"get_weather"}, Scores: []float64{1}, Total: 7, Searcher: "index", Tokens: 50, Duration: time.Second, Err: secret},
+		{&toolsearch.SearchEvent{Tool: "tool_search", Query: "secret", Matches: []string{"get_weather"}, Scores: []float64{1},
+			Total: 7, Searcher: "index", Tokens: 50, Duration: time.Second, Err: secret},
 			`{"event":"search","tool":"tool_search","matches":1,"total":7,"not_found":0,"searcher":"index","tokens":50,"duration":1000000000,"error_type":"*errors.errorString"}`},
 		{&toolsearch.SearchEvent{NotFound: []string{"secret"}},
 			`{"event":"search","tool":"","matches":0,"total":0,"not_found":1,"searcher":"","tokens":0,"duration":0,"error_type":""}`},
-		{&toolsearch.LoadEvent{Loaded: []string{"get_weather"}, Refused: []string{"secret"}, ToolsChanged: true, LoadedTokens: 1, ToolTokens: 2, ListTokens: 3},
+		{&toolsearch.LoadEvent{Loaded: []string{"get_weather"}, Refused: []string{"secret"}, ToolsChanged: true, LoadedTokens: 1,
+			ToolTokens: 2, ListTokens: 3},
 			`{"event":"load","loaded":["get_weather"],"unloaded":null,"refused":1,"tools_changed":true,"loaded_tokens":1,"tool_tokens":2,"list_tokens":3}`},
 		{&toolsearch.CatalogEvent{Tools: 3, Added: 2, Removed: 1, Groups: []string{"mail"}, Duration: time.Second, Tokens: 4, ListTokens: 5},
 			`{"event":"catalog","tools":3,"added":2,"removed":1,"groups":["mail"],"tokens":4,"list_tokens":5,"duration":1000000000}`},
@@ -226,7 +236,8 @@ func checkDocumentedKeys(t *testing.T, event string) {
 // Events survive encoding/gob, by which Eino keeps them in a checkpoint.
 func TestEventsSurviveGob(t *testing.T) {
 	for _, event := range []toolsearch.Event{
-		&toolsearch.SearchEvent{Tool: "tool_search", Query: "mail", Matches: []string{"send_mail"}, Scores: []float64{2}, Total: 1, Searcher: "index", Duration: 5, Err: errors.New("down")},
+		&toolsearch.SearchEvent{Tool: "tool_search", Query: "mail", Matches: []string{"send_mail"}, Scores: []float64{2}, Total: 1,
+			Searcher: "index", Duration: 5, Err: errors.New("down")},
 		&toolsearch.SearchEvent{},
 		&toolsearch.LoadEvent{Loaded: []string{"a"}, Unloaded: []string{"b"}, Refused: []string{"c"}, ToolsChanged: true, ToolTokens: 1},
 		&toolsearch.CatalogEvent{Tools: 1, Added: 2, Removed: 3, Duration: 4},
@@ -298,7 +309,8 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 		want   told
 	}{
 		{name: "a run without searches"},
-		{name: "a search, a call and two mistakes", turns: []turn{searching(`{"query":"mail"}`), calling("get_weather"), selecting("get_wether"), calling("get_wether")}, want: told{
+		{name: "a search, a call and two mistakes", turns: []turn{searching(`{"query":"mail"}`), calling("get_weather"),
+			selecting("get_wether"), calling("get_wether")}, want: told{
 			"search tool_search mail [send_mail][]index", "load [send_mail][][] changed", "load [get_weather][][] changed",
 			"search tool_search select:get_wether [][get_wether]", "load [][][get_wether]",
 		}},
@@ -323,7 +335,8 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 			want: told{"failure Source", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed"}},
 		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("clock: Lies", "fax: Faxes")}}}, static: testtools.EchoTools("clock: The time"),
 			want: told{"catalog 7 +2 -0", "failure Source"}},
-		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: testtools.Canned{Err: errMower}.Index}, want: told{"failure Preselect"}},
+		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: testtools.Canned{Err: errMower}.Index},
+			want: told{"failure Preselect"}},
 	} {
 		for _, send := range []bool{false, true} {
 			tt.config.DynamicTools, tt.config.SendEvents = testtools.NewsTools(), send

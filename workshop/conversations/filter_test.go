@@ -76,7 +76,8 @@ func prying(searchTool string) []turn {
 	}
 	return []turn{
 		ask("secret"), ask("mail"), ask("e-mail nobody knows"), ask("list"), ask("+secret weather"), ask("secret_weather|mail"),
-		ask("select:secret_mail,send_mail,get_secret_weather"), ask("select:Secret Mail,SECRET-MAIL"), ask("select:secret_mial"), ask("select:get_secret_wether"),
+		ask("select:secret_mail,send_mail,get_secret_weather"), ask("select:Secret Mail,SECRET-MAIL"), ask("select:secret_mial"),
+		ask("select:get_secret_wether"),
 		ask("secrets"), ask("slack"),
 		callTool("add_tool", `{"tool_names":["secret_mail","list_stocks","secret_mial"]}`),
 		callTool("remove_tool", `{"tool_names":["secret_mail","list_stocks"]}`),
@@ -190,7 +191,8 @@ func TestFilterThatPanics(t *testing.T) {
 }
 
 func TestFilterTools(t *testing.T) {
-	all := []string{"mcp__github__create_issue", "mcp__github__list_issues", "GitHub__merge", "slack__send_message", "get_weather", "list_stocks", "ask:me"}
+	all := []string{"mcp__github__create_issue", "mcp__github__list_issues", "GitHub__merge", "slack__send_message",
+		"get_weather", "list_stocks", "ask:me"}
 	tests := []struct {
 		name           string
 		servers, tools []string
@@ -198,7 +200,8 @@ func TestFilterTools(t *testing.T) {
 	}{
 		{"no tool passes without servers and tools", nil, nil, ""},
 		{"a server", []string{"github"}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
-		{"a server in another case, with an asterisk and blanks", []string{" GITHUB:* "}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
+		{"a server in another case, with an asterisk and blanks", []string{" GITHUB:* "}, nil,
+			"mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
 		{"two servers", []string{"github", "slack"}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge slack__send_message"},
 		{"any server, and tools without a server", []string{"*"}, nil, strings.Join(all, " ")},
 		{"a tool of a server", nil, []string{"github:create_issue"}, "mcp__github__create_issue"},
@@ -207,7 +210,8 @@ func TestFilterTools(t *testing.T) {
 		{"tools by the beginning of their names", nil, []string{"*:list_*"}, "mcp__github__list_issues list_stocks"},
 		{"a whole name", nil, []string{"get_weather", "github"}, "get_weather"},
 		{"a name with a colon", nil, []string{"ask:me"}, "ask:me"},
-		{"servers and tools", []string{"slack"}, []string{"github:create_issue", "get_*"}, "mcp__github__create_issue slack__send_message get_weather"},
+		{"servers and tools", []string{"slack"}, []string{"github:create_issue", "get_*"},
+			"mcp__github__create_issue slack__send_message get_weather"},
 		{"a tag", nil, []string{"tag:human"}, ""}, // no document has a tag
 		{"malformed patterns match nothing", []string{"", ":", "github:create_issue", ":*"}, []string{"", ":", "github:", ":x"}, ""},
 		{"case matters in a tool's name", nil, []string{"GET_WEATHER"}, ""},
@@ -242,9 +246,11 @@ func TestFilterToolsKnowsAnnotations(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		row("a server", toolsearch.FilterTools([]string{"sky"}, nil), "get_weather", "get_forecast"),
-		row("a server and a tool", toolsearch.FilterTools([]string{"sky"}, []string{"ground:send_mail"}), "get_weather", "get_forecast", "send_mail"),
+		row("a server and a tool", toolsearch.FilterTools([]string{"sky"}, []string{"ground:send_mail"}), "get_weather",
+			"get_forecast", "send_mail"),
 		row("a tag among the tools", toolsearch.FilterTools(nil, []string{"tag:writ*"}), "send_mail", "list_stocks", "mcp__slack__send_message"),
-		row("tools of a tag pass in any case", toolsearch.FilterTools([]string{"slack"}, []string{"ground:send_mail"}, "read"), "get_weather", "get_forecast", "send_mail"),
+		row("tools of a tag pass in any case", toolsearch.FilterTools([]string{"slack"}, []string{"ground:send_mail"}, "read"),
+			"get_weather", "get_forecast", "send_mail"),
 		row("tags alone", toolsearch.FilterTools(nil, nil, "", " read ", "none"), "get_weather", "get_forecast"),
 	})
 }
@@ -285,7 +291,8 @@ func testIdleEntries[M adk.MessageType](t *testing.T, w way) {
 	} {
 		s, told := &server{}, []string(nil)
 		s.serveTools(testtools.NewsTools()...)
-		middleware := newMiddleware[M](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: tt.filter, OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
+		middleware := newMiddleware[M](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: tt.filter,
+			OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
 		run := func(catalogs int) {
 			t.Helper()
 			o := converse(t, w, with(middleware))
@@ -318,7 +325,8 @@ func TestIdleEntriesOfEachUserAreReported(t *testing.T) {
 		_, _, err := middleware.BeforeAgent(context.WithValue(context.Background(), allowedKey{}, allowed), &adk.ChatModelAgentContext{})
 		require.NoError(t, err)
 	}
-	assert.Equal(t, []string{`toolsearch: Filter: no tool matches tool "old_tool"`, `toolsearch: Filter: no tool matches tool "new_tool"`}, told)
+	assert.Equal(t, []string{`toolsearch: Filter: no tool matches tool "old_tool"`,
+		`toolsearch: Filter: no tool matches tool "new_tool"`}, told)
 }
 
 // named returns a document with that name and the default annotation.

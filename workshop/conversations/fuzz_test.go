@@ -100,7 +100,8 @@ func checkHistory[M adk.MessageType](t *testing.T, middlewares []adk.TypedChatMo
 		t.Errorf("a hook wrote to its input, or the same input gave another state:\n%s\n%s", describe(out), describe(twin))
 	}
 	shown := namesOf(after.ToolInfos)
-	if len(shown) < len(out.ToolInfos) || !slices.Equal(shown[:len(out.ToolInfos)], namesOf(out.ToolInfos)) || len(sortedSet(shown)) != len(shown) {
+	if len(shown) < len(out.ToolInfos) || !slices.Equal(shown[:len(out.ToolInfos)],
+		namesOf(out.ToolInfos)) || len(sortedSet(shown)) != len(shown) {
 		t.Errorf("after the call the tools are %v, before it %v", shown, namesOf(out.ToolInfos))
 	}
 	checkStandIns(t, out, after, before)
@@ -112,7 +113,8 @@ func checkSeen[M adk.MessageType](t *testing.T, state *adk.TypedChatModelAgentSt
 	reminders := 0
 	for _, msg := range state.Messages {
 		m := decodeOrNone(msg)
-		isBlock := strings.HasPrefix(m.Text, "<available-deferred-tools>") && strings.HasSuffix(strings.TrimSpace(m.Text), "</available-deferred-tools>")
+		isBlock := strings.HasPrefix(m.Text, "<available-deferred-tools>") && strings.HasSuffix(strings.TrimSpace(m.Text),
+			"</available-deferred-tools>")
 		switch {
 		case m.Role != toolsearchtest.User:
 		case isBlock || m.Extra["_toolsearch_reminder"] != nil:
@@ -150,7 +152,8 @@ func checkSeen[M adk.MessageType](t *testing.T, state *adk.TypedChatModelAgentSt
 
 // checkStandIns answers the calls that were replaced. It checks that before the next model call the
 // model's own calls are back, and that the answers have their names.
-func checkStandIns[M adk.MessageType](t *testing.T, out, after *adk.TypedChatModelAgentState[M], before func(*adk.TypedChatModelAgentState[M]) *adk.TypedChatModelAgentState[M]) {
+func checkStandIns[M adk.MessageType](t *testing.T, out, after *adk.TypedChatModelAgentState[M],
+	before func(*adk.TypedChatModelAgentState[M]) *adk.TypedChatModelAgentState[M]) {
 	t.Helper()
 	end := len(out.Messages) - 1
 	if len(after.Messages) != end+1 || !slices.Equal(after.Messages[:end], out.Messages[:end]) {
@@ -228,7 +231,8 @@ func decodeState[M adk.MessageType](h *history) *adk.TypedChatModelAgentState[M]
 		mark := func(tool string) *schema.ToolInfo {
 			return &schema.ToolInfo{Name: info.Name, Desc: info.Desc, Extra: map[string]any{"_toolsearch_loaded": tool}}
 		}
-		return [][]*schema.ToolInfo{{info}, nil, {mark("tool_search")}, {mark("find")}, {nil}, {mark("tool_search"), info, mark("tool_search")}}[h.next(6)]
+		return [][]*schema.ToolInfo{{info}, nil, {mark("tool_search")}, {mark("find")}, {nil},
+			{mark("tool_search"), info, mark("tool_search")}}[h.next(6)]
 	}
 	if h.next(4) > 0 {
 		state.ToolInfos = staticInfos()
@@ -288,7 +292,8 @@ func decodeMessage[M adk.MessageType](h *history) M {
 			h.loads = append(h.loads, result.loads...)
 		}
 	case 5:
-		m = message{Role: toolsearchtest.Tool, CallID: ids[h.next(len(ids))], ToolName: "tool_search", Native: true, Found: []*schema.ToolInfo{nil, {Name: "no_such_tool"}}}
+		m = message{Role: toolsearchtest.Tool, CallID: ids[h.next(len(ids))], ToolName: "tool_search", Native: true,
+			Found: []*schema.ToolInfo{nil, {Name: "no_such_tool"}}}
 		for _, info := range dynamicInfos()[:h.next(4)] {
 			m.Found, h.loads = append(m.Found, info), append(h.loads, info.Name)
 		}

@@ -61,13 +61,15 @@ func TestGroupsAreNamespaces(t *testing.T) {
 			turns: []turn{searching(`{"query":"memory: search"}`), searching(`{"query":"filesystem: search"}`)},
 			saw:   []string{"tool_search", "tool_search search_nodes", "tool_search search_nodes search"},
 			check: func(t *testing.T, o outcome) {
-				assert.Equal(t, grouped("filesystem (2): Files of the project", "read_file, search", "memory (2)", "open_nodes, search_nodes"), o.requests[0].Messages[0].Text)
+				assert.Equal(t, grouped("filesystem (2): Files of the project", "read_file, search", "memory (2)",
+					"open_nodes, search_nodes"), o.requests[0].Messages[0].Text)
 			},
 		},
 		{name: "AlwaysLoaded", config: toolsearch.Config{Groups: twoServers(), AlwaysLoaded: []string{"memory:*"}},
 			dynamic: []tool.BaseTool{}, saw: []string{"tool_search open_nodes search_nodes"}},
 		{
-			name: "a Filter", config: toolsearch.Config{Groups: twoServers(), Index: toolsearch.BM25, Filter: toolsearch.FilterTools([]string{"filesystem"}, nil)}, dynamic: []tool.BaseTool{},
+			name: "a Filter", config: toolsearch.Config{Groups: twoServers(), Index: toolsearch.BM25,
+				Filter: toolsearch.FilterTools([]string{"filesystem"}, nil)}, dynamic: []tool.BaseTool{},
 			turns: []turn{selecting("search,search_nodes"), searching(`{"query":"memory: search"}`)},
 			saw:   []string{"tool_search", "tool_search search", "tool_search search"},
 			check: func(t *testing.T, o outcome) {
@@ -77,7 +79,8 @@ func TestGroupsAreNamespaces(t *testing.T) {
 			},
 		},
 		{
-			name: "Annotate adds to it", config: toolsearch.Config{Groups: twoServers(), Annotate: annotate, Index: toolsearch.BM25, AlwaysLoaded: []string{"filesystem:search"}},
+			name: "Annotate adds to it", config: toolsearch.Config{Groups: twoServers(), Annotate: annotate, Index: toolsearch.BM25,
+				AlwaysLoaded: []string{"filesystem:search"}},
 			dynamic: testtools.EchoTools("ring: Rings"),
 			turns:   []turn{searching(`{"query":"filesystem: zebra"}`)},
 			saw:     []string{"tool_search search", "tool_search search read_file"},
@@ -118,7 +121,8 @@ func TestPrefix(t *testing.T) {
 	own := testtools.EchoTools("invoke: The agent's own")
 	playAll(t, []conversation{
 		{name: "calls", config: toolsearch.Config{Groups: groups}, dynamic: []tool.BaseTool{}, static: own, turns: turns, check: ran},
-		{name: "call_tool", config: toolsearch.Config{Groups: groups, Protocol: toolsearch.ProtocolDispatch}, dynamic: []tool.BaseTool{}, turns: dispatched, check: ran},
+		{name: "call_tool", config: toolsearch.Config{Groups: groups, Protocol: toolsearch.ProtocolDispatch},
+			dynamic: []tool.BaseTool{}, turns: dispatched, check: ran},
 		{
 			name: "select", config: toolsearch.Config{Groups: groups, AlwaysLoaded: []string{"b__inv*", "b:b__str*"}}, dynamic: []tool.BaseTool{},
 			turns: []turn{selecting("b__enhanced,My_server__invoke,invoke")},
@@ -162,7 +166,8 @@ func testPrefixAtResume[M adk.MessageType](t *testing.T) {
 
 	var mu sync.Mutex
 	var names []string
-	handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+	handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo,
+		_ callbacks.CallbackInput) context.Context {
 		mu.Lock()
 		defer mu.Unlock()
 		if info.Component == components.ComponentOfTool {
@@ -244,7 +249,8 @@ func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
 	var told []*toolsearch.FailureEvent
 	list := echo(&schema.ToolInfo{Name: "list", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "array"})})
 	config := toolsearch.Config{
-		Groups:  []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list, withSchema("odd", schemaOf(t, oddSchema)))}},
+		Groups: []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list,
+			withSchema("odd", schemaOf(t, oddSchema)))}},
 		OnEvent: hearing(&told),
 	}
 	o := converse(t, w, agentOver[M](t, config), selecting("bad name,read,list,odd"))
@@ -428,7 +434,8 @@ func TestGroupDescriptions(t *testing.T) {
 		}
 	}
 	assert.Contains(t, describe(0, map[string]string{"s0": "Mine"}, "Theirs", "Second"), "s0 (1): Mine\nts0\ns1 (1): Second\nts1")
-	assert.Contains(t, describe(0, map[string]string{"s0": ""}, "Theirs", "Second"), "use. They are grouped by prefix: \"a__*: b, c\" means a__b and a__c.\ns0 (1)\nts0\n")
+	assert.Contains(t, describe(0, map[string]string{"s0": ""}, "Theirs", "Second"),
+		"use. They are grouped by prefix: \"a__*: b, c\" means a__b and a__c.\ns0 (1)\nts0\n")
 	many := make([]string, 500)
 	for i := range many {
 		many[i] = long("word", 100)
@@ -437,13 +444,15 @@ func TestGroupDescriptions(t *testing.T) {
 
 	for _, text := range hostileTexts {
 		for _, tokens := range []int{0, 60} {
-			inner := strings.TrimSuffix(strings.TrimPrefix(describe(tokens, nil, text+strings.Repeat("long ", 1000), text), reminderOpen), reminderClose)
+			inner := strings.TrimSuffix(strings.TrimPrefix(describe(tokens, nil, text+strings.Repeat("long ", 1000), text),
+				reminderOpen), reminderClose)
 			assert.NotContains(t, inner, "<", "%q", text)
 			assert.NotContains(t, inner, ">", "%q", text)
 			assert.LessOrEqual(t, strings.Count(inner, "\n"), 4, "%q", text)
 		}
 	}
-	assert.Equal(t, describe(50, nil, "日本語"+long("word", 100), long("other", 100)), describe(50, nil, "日本語"+long("word", 100), long("other", 100)))
+	assert.Equal(t, describe(50, nil, "日本語"+long("word", 100), long("other", 100)),
+		describe(50, nil, "日本語"+long("word", 100), long("other", 100)))
 }
 
 // A lock names a tool with a prefix as the model sees it.
@@ -463,7 +472,8 @@ func TestLockOfGroups(t *testing.T) {
 func TestTaskPreselectsByGroup(t *testing.T) {
 	config := toolsearch.Config{Index: toolsearch.BM25, Preselect: 1, Groups: []toolsearch.Group{
 		{Name: "archive", Tools: testtools.EchoTools("find_red: Find a record", "draw_circle: Draw a circle")},
-		{Name: "travel", Tools: testtools.EchoTools("find_green: Find a record", "book_hotel: Book a hotel room", "rent_car: Rent a car at an airport")},
+		{Name: "travel", Tools: testtools.EchoTools("find_green: Find a record", "book_hotel: Book a hotel room",
+			"rent_car: Rent a car at an airport")},
 	}}
 	const task = "Find my record. I need a hotel with breakfast near the airport and the beach, sunscreen, a passport, " +
 		"a ferry to the museum, umbrellas, currency, vaccines, luggage, postcards, souvenirs, restaurants, festivals, mountains, guidebooks, taxis and embassies."

@@ -151,7 +151,8 @@ func TestHistories(t *testing.T) {
 			name: "a native result loads its tools",
 			history: []message{
 				modelCalls(called("c1", "tool_search", `{"query":"weather"}`)),
-				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}, {Name: "gone"}, nil}},
+				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Native: true,
+					Found: []*schema.ToolInfo{{Name: "get_weather"}, {Name: "gone"}, nil}},
 			},
 			saw: []string{"tool_search get_weather"},
 		},
@@ -245,7 +246,8 @@ type rewriter[M adk.MessageType] struct {
 	rewrite func(messages []M) []M
 }
 
-func (r *rewriter[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M], _ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+func (r *rewriter[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M],
+	_ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
 	next := *state
 	next.Messages = r.rewrite(state.Messages)
 	return ctx, &next, nil
@@ -354,7 +356,8 @@ func checkSurvival[M adk.MessageType](t *testing.T, w way, handlers []adk.TypedC
 		r := requests[i]
 		assert.Subset(t, reachable(r), want, "call %d: within reach; tools %v", i, r.ToolNames())
 		if native {
-			assert.Equal(t, len(testtools.NewsTools()), len(r.Tools)+len(r.Deferred), "call %d: each tool is in one list; tools %v, deferred %v", i, r.ToolNames(), r.DeferredNames())
+			assert.Equal(t, len(testtools.NewsTools()), len(r.Tools)+len(r.Deferred),
+				"call %d: each tool is in one list; tools %v, deferred %v", i, r.ToolNames(), r.DeferredNames())
 		} else {
 			assert.Len(t, r.ToolNames(), 1+len(want), "call %d: the tools are tool_search and %v", i, want)
 		}

@@ -121,7 +121,8 @@ func testAgentTool[M adk.MessageType](t *testing.T, w way) {
 		assert.Contains(t, fmt.Sprint(o.events), "get_weather ran with {}", "%s: the inner agent's events", tt.name)
 		require.NotEmpty(t, insider.Requests(), tt.name)
 		text := fmt.Sprint(insider.Requests()[0].Messages)
-		assert.Equal(t, !tt.shared, strings.Contains(text, "\ncut_grass\n"), "%s: whether the inner agent is reminded of a catalog of its own: %s", tt.name, text)
+		assert.Equal(t, !tt.shared, strings.Contains(text, "\ncut_grass\n"),
+			"%s: whether the inner agent is reminded of a catalog of its own: %s", tt.name, text)
 	}
 }
 
@@ -156,7 +157,8 @@ func testFailingModels[M adk.MessageType](t *testing.T, w way) {
 				MaxRetries:  1,
 				BackoffFunc: func(context.Context, int) time.Duration { return 0 },
 				ShouldRetry: func(_ context.Context, rc *adk.TypedRetryContext[M]) *adk.TypedRetryDecision[M] {
-					return &adk.TypedRetryDecision[M]{Retry: rc.Err != nil, ModifiedInputMessages: handed(rc.InputMessages), PersistModifiedInputMessages: true}
+					return &adk.TypedRetryDecision[M]{Retry: rc.Err != nil, ModifiedInputMessages: handed(rc.InputMessages),
+						PersistModifiedInputMessages: true}
 				},
 			}
 		}
@@ -207,7 +209,8 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 		build := func(name string, native bool, specs ...string) adk.TypedChatModelAgentMiddleware[M] {
 			return newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), ToolName: name, UseModelToolSearch: native})
 		}
-		config := with(build("", false, "get_weather: Weather", "send_mail: Sends"), build("find", tt.native, "cut_grass: Mows", "water_plants: Waters"))
+		config := with(build("", false, "get_weather: Weather", "send_mail: Sends"),
+			build("find", tt.native, "cut_grass: Mows", "water_plants: Waters"))
 		if !tt.newsFirst {
 			slices.Reverse(config.Handlers)
 		}
@@ -216,7 +219,8 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 			callTool("find", `{"query":"select:cut_grass"}`),
 			callTools(call{Name: "cut_grass", Arguments: "{}"}, call{Name: "send_mail", Arguments: "{}"}),
 			// Each search tool is asked for a tool of the other catalog.
-			callTools(call{Name: "tool_search", Arguments: `{"query":"select:water_plants"}`}, call{Name: "find", Arguments: `{"query":"select:get_weather"}`}),
+			callTools(call{Name: "tool_search", Arguments: `{"query":"select:water_plants"}`},
+				call{Name: "find", Arguments: `{"query":"select:get_weather"}`}),
 			// An unknown name is answered once, with a near name from either catalog.
 			callTools(call{Name: "cut_gras", Arguments: "{}"}, call{Name: "get_wether", Arguments: "{}"}))
 		assert.NoError(t, o.err)
@@ -231,7 +235,8 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 			}
 		}
 		for id, want := range map[string]string{
-			"call_5": `"not_found":["water_plants"]`, "call_6": `"not_found":["get_weather"]`, "call_7": `"suggestions":["cut_grass"`, "call_8": `"suggestions":["get_weather"`,
+			"call_5": `"not_found":["water_plants"]`, "call_6": `"not_found":["get_weather"]`, "call_7": `"suggestions":["cut_grass"`,
+			"call_8": `"suggestions":["get_weather"`,
 		} {
 			wordless := id == "call_6" && tt.native && w.agentic // a native result without tools has no text
 			if text := o.result(t, id); !wordless {
@@ -364,7 +369,8 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 			}
 			var saw []string
 			for _, r := range scripted.Requests() {
-				saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(), func(n string) bool { return n == "tool_search" || n == "clock" }), " "))
+				saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(),
+					func(n string) bool { return n == "tool_search" || n == "clock" }), " "))
 				assert.Equal(t, mine, announced(r), "run %d: what the reminder lists", i)
 			}
 			want := []string{"", mine[0], mine[0] + " " + mine[1], mine[1] + " " + mine[2], mine[1] + " " + mine[2]}
@@ -389,7 +395,8 @@ func (s skills) List(context.Context) ([]skill.FrontMatter, error) {
 }
 
 func (s skills) Get(context.Context, string) (skill.Skill, error) {
-	return skill.Skill{FrontMatter: s.FrontMatter, Content: "Find get_weather with tool_search and call it.", BaseDirectory: "/skills/weather"}, nil
+	return skill.Skill{FrontMatter: s.FrontMatter, Content: "Find get_weather with tool_search and call it.",
+		BaseDirectory: "/skills/weather"}, nil
 }
 
 // hub has one model and one agent.
@@ -422,7 +429,8 @@ func newSkills[M adk.MessageType](t *testing.T, of skill.FrontMatter, h hub[M]) 
 
 // eachOrder runs a test with the middleware before and after the skills. first joins the names of
 // the tools in the agent's order.
-func eachOrder[M adk.MessageType](t *testing.T, ours, theirs adk.TypedChatModelAgentMiddleware[M], test func(t *testing.T, config *adk.TypedChatModelAgentConfig[M], start string)) {
+func eachOrder[M adk.MessageType](t *testing.T, ours, theirs adk.TypedChatModelAgentMiddleware[M],
+	test func(t *testing.T, config *adk.TypedChatModelAgentConfig[M], start string)) {
 	t.Helper()
 	t.Run("before skills", func(t *testing.T) { test(t, with(ours, theirs), "tool_search skill") })
 	t.Run("after skills", func(t *testing.T) { test(t, with(theirs, ours), "skill tool_search") })

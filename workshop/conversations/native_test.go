@@ -43,8 +43,9 @@ func TestNativeConversations(t *testing.T) {
 			playAll(t, []conversation{
 				{
 					name: "the catalog is deferred in every call, and each tool is in one list", config: native, static: static,
-					turns: []turn{searching(`{"query":"weather","max_results":1}`), callTool("get_weather", `{"city":"Rome"}`), callTool("get_weather", `{}`)},
-					saw:   []string{shown, shown, shown, shown},
+					turns: []turn{searching(`{"query":"weather","max_results":1}`), callTool("get_weather", `{"city":"Rome"}`),
+						callTool("get_weather", `{}`)},
+					saw: []string{shown, shown, shown, shown},
 					check: func(t *testing.T, o outcome) {
 						everyCall(func(t *testing.T, i int, r request) {
 							assert.Equal(t, catalog, deferred(r), "call %d: what is deferred", i)

@@ -43,7 +43,8 @@ func dialects() []dialect {
 		{toolsearch.ProtocolSearchAdd, adding, func(name string) turn { return callTool("add_tool", `{"tool_names":["`+name+`"]}`) }, calling,
 			func(name string) turn { return callTool("remove_tool", `{"tool_names":["`+name+`"]}`) }, shows(adding)},
 		{toolsearch.ProtocolRanked, "tool_search", selecting, calling, nil, shows("tool_search")},
-		{toolsearch.ProtocolDispatch, constant, selecting, func(name string) turn { return dispatching(name, `{}`) }, nil, func(string) string { return constant }},
+		{toolsearch.ProtocolDispatch, constant, selecting, func(name string) turn { return dispatching(name, `{}`) }, nil,
+			func(string) string { return constant }},
 	}
 }
 
@@ -66,7 +67,8 @@ func testGoOn[M adk.MessageType](t *testing.T, w way, from, to dialect) {
 		session := toolsearch.NewSession()
 		config := func(d dialect) *adk.TypedChatModelAgentConfig[M] {
 			return agentOver[M](t, toolsearch.Config{
-				DynamicTools: testtools.NewsTools(), Protocol: d.protocol, Unloaded: unloaded, Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderFirst},
+				DynamicTools: testtools.NewsTools(), Protocol: d.protocol, Unloaded: unloaded,
+				Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderFirst},
 			})
 		}
 		turns := []turn{from.load("get_weather"), from.run("get_weather"), from.load("list_stocks"), from.run("nothing")}
@@ -149,7 +151,8 @@ func TestForeignHistories(t *testing.T) {
 				name: d.protocol.String() + ": add and remove", config: using(d.protocol),
 				history: slices.Concat(
 					round("search_tools", `{"query":"."}`, `{"found":1,"tools":[{"name":"list_stocks","description":"Prices"}],"message":"1 found."}`),
-					round("add_tool", `{"tool_names":["get_weather","send_mail"]}`, `{"added":["get_weather"],"already_loaded":["send_mail"],"not_found":["list_stocks"],"message":"Added."}`),
+					round("add_tool", `{"tool_names":["get_weather","send_mail"]}`,
+						`{"added":["get_weather"],"already_loaded":["send_mail"],"not_found":["list_stocks"],"message":"Added."}`),
 					round("remove_tool", `{"tool_names":["get_weather"]}`, `{"removed":["get_weather"],"not_found":["send_mail"]}`)),
 				saw: []string{d.shows("send_mail")},
 			},
@@ -244,8 +247,9 @@ func TestPoliciesUnderEveryProtocol(t *testing.T) {
 		}
 		playAll(t, []conversation{{
 			name: d.protocol.String(), config: toolsearch.Config{Protocol: d.protocol, Unloaded: toolsearch.UnloadedRefuse},
-			turns: []turn{calling("get_weather"), calling("get_wether"), calling("utterly_different"), d.load("get_weather"), calling("get_weather")},
-			saw:   []string{d.metas, d.metas, d.metas, d.metas, d.shows("get_weather"), d.shows("get_weather")},
+			turns: []turn{calling("get_weather"), calling("get_wether"), calling("utterly_different"), d.load("get_weather"),
+				calling("get_weather")},
+			saw: []string{d.metas, d.metas, d.metas, d.metas, d.shows("get_weather"), d.shows("get_weather")},
 			check: func(t *testing.T, o outcome) {
 				how := map[toolsearch.Protocol]string{
 					toolsearch.ProtocolToolSearch: `Load it with tool_search and {\"query\":\"select:get_weather\"}`,
@@ -254,11 +258,13 @@ func TestPoliciesUnderEveryProtocol(t *testing.T) {
 					toolsearch.ProtocolRanked:     `Load it with tool_search and {\"query\":\"select:get_weather\"}`,
 				}[d.protocol]
 				for id, want := range map[string]string{
-					"call_1": how, "call_2": `"suggestions":["get_weather"`, "call_3": `There is no tool named \"utterly_different\"`, "call_5": "get_weather ran with {}",
+					"call_1": how, "call_2": `"suggestions":["get_weather"`, "call_3": `There is no tool named \"utterly_different\"`,
+					"call_5": "get_weather ran with {}",
 				} {
 					assert.Contains(t, o.result(t, id), want, id)
 				}
-				for _, c := range []call{called("call_1", "get_weather", "{}"), called("call_2", "get_wether", "{}"), called("call_3", "utterly_different", "{}")} {
+				for _, c := range []call{called("call_1", "get_weather", "{}"), called("call_2", "get_wether", "{}"),
+					called("call_3", "utterly_different", "{}")} {
 					checkCallAsMade(t, o, c)
 				}
 			},
@@ -272,9 +278,10 @@ func TestMetaTools(t *testing.T) {
 	schemas := map[toolsearch.Protocol][]string{
 		toolsearch.ProtocolToolSearch: {`tool_search query:string! queries:array max_results:integer`},
 		toolsearch.ProtocolRegexp:     {`tool_search regex_pattern:string!`},
-		toolsearch.ProtocolSearchAdd:  {`search_tools query:string!`, `add_tool tool_names:array!`, `show_all_tools`, `remove_tool tool_names:array!`},
-		toolsearch.ProtocolRanked:     {`tool_search query:string! limit:integer`},
-		toolsearch.ProtocolDispatch:   {`tool_search query:string! queries:array max_results:integer`, `call_tool name:string! arguments:object`},
+		toolsearch.ProtocolSearchAdd: {`search_tools query:string!`, `add_tool tool_names:array!`, `show_all_tools`,
+			`remove_tool tool_names:array!`},
+		toolsearch.ProtocolRanked:   {`tool_search query:string! limit:integer`},
+		toolsearch.ProtocolDispatch: {`tool_search query:string! queries:array max_results:integer`, `call_tool name:string! arguments:object`},
 	}
 	for _, d := range dialects() {
 		for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
@@ -327,16 +334,20 @@ func TestChineseAnswers(t *testing.T) {
 	for _, d := range dialects() {
 		searchTool, _, _ := strings.Cut(d.metas, " ")
 		ask := func(arguments string) turn { return callTool(searchTool, arguments) }
-		turns := []turn{ask(`{"query":"zzzzzz"}`), ask(`{}`), ask(`{"x":1}`), d.run("get_wether"), d.run("utterly_different"), d.run("send_mail"), ask(`{"query":"(mail"}`)}
+		turns := []turn{ask(`{"query":"zzzzzz"}`), ask(`{}`), ask(`{"x":1}`), d.run("get_wether"), d.run("utterly_different"),
+			d.run("send_mail"), ask(`{"query":"(mail"}`)}
 		if d.unload != nil {
-			turns = append(turns, d.load("zzz"), d.load("get_wether"), d.load("list_stocks"), d.unload("list_stocks"), d.unload("zzz"), ask(`{"query":"mail"}`),
+			turns = append(turns, d.load("zzz"), d.load("get_wether"), d.load("list_stocks"), d.unload("list_stocks"),
+				d.unload("zzz"), ask(`{"query":"mail"}`),
 				callTool("add_tool", `{}`), callTool("add_tool", `{"x":1}`))
 		}
 		if d.protocol == toolsearch.ProtocolDispatch {
-			turns = append(turns, searching(`{"query":"select:get_weather"}`), callTool("call_tool", `{}`), dispatching("call_tool", `{}`), dispatching("get_weather", `{"city":1}`))
+			turns = append(turns, searching(`{"query":"select:get_weather"}`), callTool("call_tool", `{}`),
+				dispatching("call_tool", `{}`), dispatching("get_weather", `{"city":1}`))
 		}
 		playAll(t, []conversation{{
-			name: d.protocol.String(), config: toolsearch.Config{Protocol: d.protocol, Language: toolsearch.Chinese, Unloaded: toolsearch.UnloadedRefuse}, turns: turns,
+			name:   d.protocol.String(),
+			config: toolsearch.Config{Protocol: d.protocol, Language: toolsearch.Chinese, Unloaded: toolsearch.UnloadedRefuse}, turns: turns,
 			check: func(t *testing.T, o outcome) {
 				for _, m := range o.last().Messages {
 					if m.Role != toolsearchtest.Tool || strings.HasPrefix(m.Text, `{"matches":[{`) {
@@ -377,7 +388,8 @@ func testTwoProtocols[M adk.MessageType](t *testing.T, w way) {
 				name := fmt.Sprintf("%v and %v, in order: %v", news.protocol, other.protocol, newsFirst)
 				config := with(
 					newMiddleware[M](t, toolsearch.Config{Protocol: news.protocol, Unloaded: toolsearch.UnloadedRefuse}),
-					newMiddleware[M](t, toolsearch.Config{DynamicTools: garden, Protocol: other.protocol, ToolName: "find", Unloaded: toolsearch.UnloadedRefuse}))
+					newMiddleware[M](t, toolsearch.Config{DynamicTools: garden, Protocol: other.protocol, ToolName: "find",
+						Unloaded: toolsearch.UnloadedRefuse}))
 				metas := news.metas + " " + other.metas
 				if !newsFirst {
 					slices.Reverse(config.Handlers)

@@ -147,7 +147,8 @@ type world[M adk.MessageType] struct {
 	calls int
 }
 
-var worldNames = []string{"mcp__a__get_x", "mcp__a__get_y", "mcp__a__list_z", "mcp__b__get_x", "mcp__b__send_x", "mcp__b__send_y", "plain_x", "plain_y"}
+var worldNames = []string{"mcp__a__get_x", "mcp__a__get_y", "mcp__a__list_z", "mcp__b__get_x", "mcp__b__send_x",
+	"mcp__b__send_y", "plain_x", "plain_y"}
 
 // newWorld chooses the settings by the seed.
 func newWorld[M adk.MessageType](t *testing.T, seed uint64) *world[M] {
@@ -172,7 +173,8 @@ func newWorld[M adk.MessageType](t *testing.T, seed uint64) *world[M] {
 		OnEvent:      onFailure(func(err error) { assert.Fail(t, "a failure event", "%v", err) }),
 	}
 	w.middleware = newMiddleware[M](t, w.config)
-	w.ref = reference{maxLoaded: w.config.Limits.MaxLoaded, refuse: w.config.Unloaded == toolsearch.UnloadedRefuse, always: []string{"always_there"}}
+	w.ref = reference{maxLoaded: w.config.Limits.MaxLoaded, refuse: w.config.Unloaded == toolsearch.UnloadedRefuse,
+		always: []string{"always_there"}}
 	return w
 }
 
@@ -182,7 +184,8 @@ func (w *world[M]) note(format string, args ...any) {
 
 // begin starts a run. A run that resumes keeps the tool list.
 func (w *world[M]) begin(resumes bool) error {
-	ctx, runCtx, err := w.middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{Tools: testtools.EchoTools("clock: The time")})
+	ctx, runCtx, err := w.middleware.BeforeAgent(context.Background(),
+		&adk.ChatModelAgentContext{Tools: testtools.EchoTools("clock: The time")})
 	if err != nil {
 		return err
 	}
@@ -289,7 +292,8 @@ func (w *world[M]) anyCall() call {
 	case adds:
 		c.Name, c.Arguments = "add_tool", `{"tool_names":["`+strings.ReplaceAll(w.someNames(), ",", `","`)+`"]}`
 	case op < 5:
-		c.Name, c.Arguments = "tool_search", fmt.Sprintf(`{"query":%q,"max_results":%d}`, testtools.Pick(w.random, []string{"get", "send x", "+a", "zzz", "does"}), w.random.IntN(4))
+		c.Name, c.Arguments = "tool_search", fmt.Sprintf(`{"query":%q,"max_results":%d}`,
+			testtools.Pick(w.random, []string{"get", "send x", "+a", "zzz", "does"}), w.random.IntN(4))
 	default:
 		c.Name, c.Arguments = "tool_search", `{"query":"select:`+w.someNames()+`"}`
 	}

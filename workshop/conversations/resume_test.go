@@ -155,7 +155,8 @@ type approving[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
 }
 
-func (approving[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint, call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+func (approving[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint,
+	call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
 		if was, _, _ := tool.GetInterruptState[any](ctx); !was && call.Name == "remove_tool" {
 			return "", tool.Interrupt(ctx, "really?")
@@ -181,7 +182,8 @@ func testResumeRemoves[M adk.MessageType](t *testing.T) {
 	o := resumed(t, store, false, agent())
 	require.NoError(t, o.err)
 	result := o.result(t, "r")
-	assert.True(t, strings.HasPrefix(result, `{"removed":["get_weather"],"not_found":["list_stocks"]`), "the beginning of the answer %s", result)
+	assert.True(t, strings.HasPrefix(result, `{"removed":["get_weather"],"not_found":["list_stocks"]`),
+		"the beginning of the answer %s", result)
 	assert.Equal(t, "search_tools add_tool show_all_tools remove_tool list_stocks send_mail", o.saw()[0])
 }
 
@@ -397,7 +399,8 @@ func TestRestartInAStepOfAPlan(t *testing.T) {
 				selecting("delete_all"), calling("delete_all")) // the second step
 			interrupt(t, r, adk.TypedAgent[chat](agent))
 			second := "tool_search" + what(" send_mail get_weather")
-			assert.Equal(t, []string{"tool_search", "tool_search send_mail get_weather", second, second + " delete_all"}, sawOf(scripted), "before the restart")
+			assert.Equal(t, []string{"tool_search", "tool_search send_mail get_weather", second, second + " delete_all"},
+				sawOf(scripted), "before the restart")
 
 			agent, scripted = process([]turn{replan("Mail it"), respond},
 				say("Tidy."),                              // the end of the second step

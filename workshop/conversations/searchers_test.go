@@ -43,8 +43,10 @@ func as(names string) context.Context {
 
 // A word or a namespace that only hidden tools have is read as if no tool had it.
 func TestHiddenWordsLeaveNoTrace(t *testing.T) {
-	for _, index := range []toolsearch.Indexer{toolsearch.BM25, toolsearch.Hybrid(toolsearch.BM25, toolsearch.Similarity), toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA)} {
-		all := testtools.EchoTools("get_weather: Current weather of a city", "get_secret: The wether of the herd", "vault__open: Opens the vault", "get_time: Current time")
+	for _, index := range []toolsearch.Indexer{toolsearch.BM25, toolsearch.Hybrid(toolsearch.BM25, toolsearch.Similarity),
+		toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA)} {
+		all := testtools.EchoTools("get_weather: Current weather of a city", "get_secret: The wether of the herd",
+			"vault__open: Opens the vault", "get_time: Current time")
 		tools := searchTool(t, toolsearch.Config{DynamicTools: all, Index: index, Filter: byUser})
 		const user, admin = "get_weather get_time", "get_weather get_time get_secret vault__open"
 		for _, tt := range []struct{ user, query, want string }{
@@ -276,12 +278,15 @@ func TestBadSearchers(t *testing.T) {
 		{"finds nothing, and the fallback fails", testtools.Canned{}, testtools.Canned{Err: down}, []string{}, 0, down},
 		{"fails in part", testtools.Canned{Hits: hits(0), Partial: down}, testtools.Canned{Hits: hits(2)}, []string{"get_weather"}, 1, down},
 		{"fails in part and finds nothing", testtools.Canned{Partial: down}, testtools.Canned{Hits: hits(2)}, []string{"send_mail"}, 1, down},
-		{"fails in part and finds nothing, and the fallback finds nothing", testtools.Canned{Partial: down}, testtools.Canned{}, []string{}, 0, down},
+		{"fails in part and finds nothing, and the fallback finds nothing", testtools.Canned{Partial: down}, testtools.Canned{},
+			[]string{}, 0, down},
 		{"out of range", testtools.Canned{Hits: hits(-1, 5, math.MaxInt, 2, math.MinInt)}, testtools.Canned{}, []string{"send_mail"}, 1, nil},
 		{"all out of range", testtools.Canned{Hits: hits(-1, 5)}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
 		{"duplicates", testtools.Canned{Hits: hits(2, 2, 0, 2)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 2, nil},
-		{"too many", testtools.Canned{Hits: slices.Repeat(hits(2, -1, 0, 1), 500)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 3, nil},
-		{"scores that are not finite", testtools.Canned{Hits: []search.Hit{{Doc: 0, Score: math.NaN()}, {Doc: 2, Score: math.Inf(-1)}}}, testtools.Canned{}, []string{"get_weather", "send_mail"}, 2, nil},
+		{"too many", testtools.Canned{Hits: slices.Repeat(hits(2, -1, 0, 1), 500)}, testtools.Canned{},
+			[]string{"send_mail", "get_weather"}, 3, nil},
+		{"scores that are not finite", testtools.Canned{Hits: []search.Hit{{Doc: 0, Score: math.NaN()},
+			{Doc: 2, Score: math.Inf(-1)}}}, testtools.Canned{}, []string{"get_weather", "send_mail"}, 2, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -311,9 +316,12 @@ func TestSearchEvents(t *testing.T) {
 		arguments string
 		want      event
 	}{
-		{nil, `{"query":" send ","max_results":1}`, event{Query: " send ", Matches: []string{"mcp__slack__send_message"}, Scores: []float64{10}, Total: 2, Searcher: "index"}},
-		{nil, `{"query":"select:send_mail, get_wether"}`, event{Query: "select:send_mail, get_wether", Matches: []string{"send_mail"}, NotFound: []string{"get_wether"}, Scores: []float64{0}, Total: 1}},
-		{nil, `{"query":["mail","stocks"]}`, event{Query: "mail | stocks", Matches: []string{"send_mail", "list_stocks"}, Scores: []float64{10, 10}, Total: 2, Searcher: "index"}},
+		{nil, `{"query":" send ","max_results":1}`, event{Query: " send ", Matches: []string{"mcp__slack__send_message"},
+			Scores: []float64{10}, Total: 2, Searcher: "index"}},
+		{nil, `{"query":"select:send_mail, get_wether"}`, event{Query: "select:send_mail, get_wether",
+			Matches: []string{"send_mail"}, NotFound: []string{"get_wether"}, Scores: []float64{0}, Total: 1}},
+		{nil, `{"query":["mail","stocks"]}`, event{Query: "mail | stocks", Matches: []string{"send_mail", "list_stocks"},
+			Scores: []float64{10, 10}, Total: 2, Searcher: "index"}},
 		{nil, `{"query":"zzz"}`, event{Query: "zzz", Matches: []string{}}},
 		{cancelled, `{"query":"mail"}`, event{Query: "mail", Err: context.Canceled}},
 	} {

@@ -155,18 +155,23 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 			[]turn{remove("send_mail")}, []string{four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
 		{"tools that are added again come last", using(toolsearch.ProtocolSearchAdd), nil,
 			[]turn{add("send_mail,get_weather"), remove("send_mail"), add("send_mail")},
-			[]string{four, four + " send_mail get_weather", four + " get_weather", four + " get_weather send_mail"}, []string{"get_weather", "send_mail"}},
+			[]string{four, four + " send_mail get_weather", four + " get_weather", four + " get_weather send_mail"},
+			[]string{"get_weather", "send_mail"}},
 		{"evicted tools leave the session", maxLoaded(1), nil, []turn{selecting("send_mail"), selecting("get_weather")},
 			[]string{"tool_search", "tool_search send_mail", "tool_search get_weather"}, []string{"get_weather"}},
 		{"evicted tools of an earlier run leave the session", maxLoaded(1), []string{"send_mail"}, []turn{selecting("get_weather")},
 			[]string{"tool_search send_mail", "tool_search get_weather"}, []string{"get_weather"}},
-		{"tools that are always loaded are not in the session", toolsearch.Config{AlwaysLoaded: []string{"get_*"}}, nil, []turn{selecting("get_weather,send_mail")},
+		{"tools that are always loaded are not in the session", toolsearch.Config{AlwaysLoaded: []string{"get_*"}}, nil,
+			[]turn{selecting("get_weather,send_mail")},
 			[]string{"tool_search get_weather get_forecast", "tool_search get_weather get_forecast send_mail"}, []string{"send_mail"}},
 		{"unknown names stay", toolsearch.Config{}, []string{"no_such_tool", "get_weather", "tool_search"}, []turn{selecting("send_mail")},
-			[]string{"tool_search get_weather", "tool_search get_weather send_mail"}, []string{"no_such_tool", "get_weather", "tool_search", "send_mail"}},
-		{"tools that Filter drops are hidden and stay", toolsearch.Config{Filter: toolsearch.FilterTools(nil, []string{"get_*", "list_*"})}, []string{"send_mail", "get_weather"},
+			[]string{"tool_search get_weather", "tool_search get_weather send_mail"},
+			[]string{"no_such_tool", "get_weather", "tool_search", "send_mail"}},
+		{"tools that Filter drops are hidden and stay", toolsearch.Config{Filter: toolsearch.FilterTools(nil,
+			[]string{"get_*", "list_*"})}, []string{"send_mail", "get_weather"},
 			[]turn{calling("send_mail"), selecting("send_mail,list_stocks")},
-			[]string{"tool_search get_weather", "tool_search get_weather", "tool_search get_weather list_stocks"}, []string{"send_mail", "get_weather", "list_stocks"}},
+			[]string{"tool_search get_weather", "tool_search get_weather", "tool_search get_weather list_stocks"},
+			[]string{"send_mail", "get_weather", "list_stocks"}},
 		{"preselected tools are in the session", toolsearch.Config{Preselect: 1, Index: testtools.Canned{Hits: []search.Hit{{Doc: 2, Score: 1}}}.Index}, nil, nil, []string{"tool_search send_mail"}, []string{"send_mail"}},
 		{"refused calls load nothing", toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse}, nil, []turn{calling("send_mail")},
 			[]string{"tool_search", "tool_search"}, nil},
@@ -206,7 +211,8 @@ func testWithSessionNil[M adk.MessageType](t *testing.T, w way) {
 		{"nil within the session", toolsearch.WithSession(shared, nil), ""},
 		{"the session within nil", toolsearch.WithSession(toolsearch.WithSession(shared, nil), &session), " send_mail"},
 		{"another session within the session", toolsearch.WithSession(shared, toolsearch.NewSession("get_forecast")), " get_forecast"},
-		{"WithLoaded", toolsearch.WithLoaded(context.Background(), "list_stocks", "", "no_such_tool", "get_forecast"), " list_stocks get_forecast"},
+		{"WithLoaded", toolsearch.WithLoaded(context.Background(), "list_stocks", "", "no_such_tool", "get_forecast"),
+			" list_stocks get_forecast"},
 		{"WithLoaded within the session", toolsearch.WithLoaded(shared, "list_stocks"), " list_stocks"},
 		{"WithLoaded without names within the session", toolsearch.WithLoaded(shared), ""},
 	} {
@@ -242,7 +248,8 @@ type ownSession[M adk.MessageType] struct {
 	own func() *toolsearch.Session
 }
 
-func (h ownSession[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error) {
+func (h ownSession[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context,
+	*adk.ChatModelAgentContext, error) {
 	return toolsearch.WithSession(ctx, h.own()), runCtx, nil
 }
 
@@ -305,7 +312,8 @@ func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 	}
 	session := toolsearch.NewSession("before")
 	ctx := toolsearch.WithSession(context.Background(), session)
-	middlewares := []adk.TypedChatModelAgentMiddleware[M]{over[M](t, testtools.EchoTools(specs...)...), over[M](t, testtools.EchoTools(specs...)...)}
+	middlewares := []adk.TypedChatModelAgentMiddleware[M]{over[M](t, testtools.EchoTools(specs...)...),
+		over[M](t, testtools.EchoTools(specs...)...)}
 	var group sync.WaitGroup
 	for i := range runs {
 		scripted := toolsearchtest.NewModel[M](selecting(names[i]), calling(names[i]), say("done"))
@@ -356,7 +364,8 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 	o := converseIn(ctx, t, w, config, callTool("insider", `{"request":"Tidy up"}`), callTool("search_tools", `{"query":"stocks"}`))
 	const metas = "search_tools add_tool show_all_tools remove_tool"
 	assert.NoError(t, o.err)
-	assert.Equal(t, []string{"insider " + metas + " send_mail get_weather", "insider " + metas + " get_weather", "insider " + metas + " get_weather"}, o.saw())
+	assert.Equal(t, []string{"insider " + metas + " send_mail get_weather", "insider " + metas + " get_weather",
+		"insider " + metas + " get_weather"}, o.saw())
 	assert.Equal(t, []string{metas + " send_mail get_weather", metas + " get_weather"}, outcome{requests: insider.Requests()}.saw())
 	assert.Equal(t, []string{"get_weather"}, session.Loaded())
 }

@@ -146,7 +146,8 @@ func testSource[M adk.MessageType](t *testing.T, w way) {
 	s.serve(stocks, mail)
 	step("another order", 1, "get_weather list_stocks send_mail", []turn{selecting("list_stocks")}, "tool_search", "tool_search list_stocks")
 	s.serve(stocks, mail, "cut_grass: Mows")
-	step("a further tool", 2, "get_weather cut_grass list_stocks send_mail", []turn{searching(`{"query":"mows"}`)}, "tool_search", "tool_search cut_grass")
+	step("a further tool", 2, "get_weather cut_grass list_stocks send_mail", []turn{searching(`{"query":"mows"}`)},
+		"tool_search", "tool_search cut_grass")
 	s.serve(stocks)
 	o := step("two tools fewer", 3, "get_weather list_stocks", []turn{selecting("send_mail,list_stocks"), calling("cut_grass")},
 		"tool_search", "tool_search list_stocks", "tool_search list_stocks")
@@ -220,7 +221,8 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 		{"a name with a blank", `"get weather"`, testtools.EchoTools("fax: Faxes", "get weather: Weather")},
 		{"a name of 65 letters", "1 to 64 letters", testtools.EchoTools("fax: Faxes", strings.Repeat("n", 65)+": Long")},
 		{"a name of 200 KB", "200000 bytes", testtools.EchoTools("fax: Faxes", strings.Repeat("n", 200_000)+": Longest")},
-		{"a schema that cannot be written", "wrong, too large", []tool.BaseTool{one, withSchema("bad", &jsonschema.Schema{Type: "object", Default: math.Inf(1)})}},
+		{"a schema that cannot be written", "wrong, too large",
+			[]tool.BaseTool{one, withSchema("bad", &jsonschema.Schema{Type: "object", Default: math.Inf(1)})}},
 		{"a schema that contains itself", "wrong, too large", []tool.BaseTool{one, withSchema("bad", circular())}},
 		{"a schema nested 250 deep", "wrong, too large", []tool.BaseTool{one, withSchema("deep", nested(250, strings.Repeat("long ", 800)))}},
 	} {
@@ -290,7 +292,8 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 	odd := schemaOf(t, oddSchema)
 	odd.Properties.Value("number").Extras = map[string]any{"type": 7}
 	long := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 512<<10)+`"]}}}`)
-	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}), withSchema("choice", choice), withSchema("odd", odd), withSchema("long", long))
+	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}), withSchema("choice", choice),
+		withSchema("odd", odd), withSchema("long", long))
 	o := converse(t, w, agentOver[M](t, s.config()), selecting("list,word,choice,odd,long"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search list word choice odd")
 	require.Len(t, s.errs, 1, "the failure events")

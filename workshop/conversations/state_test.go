@@ -63,7 +63,8 @@ func checkAnnounced(t *testing.T, o outcome, want ...string) {
 }
 
 func TestAlwaysLoaded(t *testing.T) {
-	row := func(name string, patterns []string, config toolsearch.Config, turns []turn, always string, rest []string, saw ...string) conversation {
+	row := func(name string, patterns []string, config toolsearch.Config, turns []turn, always string, rest []string,
+		saw ...string) conversation {
 		config.AlwaysLoaded = patterns
 		for i, loaded := range saw {
 			saw[i] = strings.TrimSpace("clock tool_search " + strings.TrimSpace(always+" "+loaded))
@@ -84,11 +85,13 @@ func TestAlwaysLoaded(t *testing.T) {
 			strings.Fields("mcp__github__create_issue mcp__slack__send_message ask_human get_weather"), "", "get_weather"),
 		row("by tag", []string{"tag:human"}, toolsearch.Config{Annotate: tagHumans}, []turn{selecting("get_weather")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", "get_weather"),
-		row("a pattern that no tool matches is ignored", []string{"jira:*", "no_such_tool", "tag:x"}, toolsearch.Config{}, []turn{selecting("get_weather")}, "",
+		row("a pattern that no tool matches is ignored", []string{"jira:*", "no_such_tool", "tag:x"}, toolsearch.Config{},
+			[]turn{selecting("get_weather")}, "",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message ask_human get_weather"), "", "get_weather"),
 		row("a search that finds them changes nothing", []string{"ask_human"}, toolsearch.Config{},
 			[]turn{selecting("ask_human,get_weather"), searching(`{"query":"person"}`), calling("ask_human")}, "ask_human",
-			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", "get_weather", "get_weather", "get_weather"),
+			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", "get_weather",
+			"get_weather", "get_weather"),
 		row("they do not count towards MaxLoaded and are not evicted", []string{"ask_human"}, maxLoaded(1),
 			[]turn{calling("ask_human"), selecting("get_weather"), selecting("mcp__github__list_issues")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"),
@@ -135,7 +138,8 @@ func TestAlwaysLoaded(t *testing.T) {
 
 func TestAlwaysLoadedIsChecked(t *testing.T) {
 	for _, pattern := range []string{"", "  ", ":", "github:", ":list_*", "tag:"} {
-		_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), AlwaysLoaded: []string{"get_weather", pattern}})
+		_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(),
+			AlwaysLoaded: []string{"get_weather", pattern}})
 		assert.ErrorContains(t, err, "AlwaysLoaded", "%q", pattern)
 		assert.ErrorContains(t, err, fmt.Sprintf("%q", pattern))
 	}
@@ -220,8 +224,9 @@ func TestMaxLoaded(t *testing.T) {
 			saw:   []string{none + " get_weather list_stocks", none + " list_stocks get_forecast"},
 		},
 		{
-			name:   "a dispatched call counts as a use",
-			config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 2}, Protocol: toolsearch.ProtocolDispatch, Unloaded: toolsearch.UnloadedRefuse},
+			name: "a dispatched call counts as a use",
+			config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 2}, Protocol: toolsearch.ProtocolDispatch,
+				Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatching("get_weather", "{}"), selecting("list_stocks"),
 				dispatching("get_weather", "{}"), dispatching("send_mail", "{}")},
 			check: func(t *testing.T, o outcome) {
@@ -355,7 +360,8 @@ func removedBefore() []message {
 // The same holds for what was loaded for the question.
 func TestOldRemovalDoesNotUnloadThePreselected(t *testing.T) {
 	config := agentOver[chat](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Preselect: 1})
-	o := converseOn(context.Background(), t, way{}, config, append(removedBefore(), userSays("Current weather of a city")), calling("show_all_tools"))
+	o := converseOn(context.Background(), t, way{}, config, append(removedBefore(), userSays("Current weather of a city")),
+		calling("show_all_tools"))
 	require.NoError(t, o.err)
 	assert.Contains(t, o.saw()[0], "get_weather", "the first call")
 	assert.Contains(t, o.saw()[1], "get_weather", "the second call")

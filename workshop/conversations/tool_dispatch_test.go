@@ -53,9 +53,10 @@ func TestProtocolDispatch(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "tool_search shows definitions, call_tool runs a tool, and the model sees its own call", config: using(toolsearch.ProtocolDispatch),
-			turns: []turn{searching(`{"query":"weather","max_results":1}`), dispatching("get_weather", `{"city":"Rome"}`)},
-			saw:   slices.Repeat([]string{metas}, 3),
+			name:   "tool_search shows definitions, call_tool runs a tool, and the model sees its own call",
+			config: using(toolsearch.ProtocolDispatch),
+			turns:  []turn{searching(`{"query":"weather","max_results":1}`), dispatching("get_weather", `{"city":"Rome"}`)},
+			saw:    slices.Repeat([]string{metas}, 3),
 			check: func(t *testing.T, o outcome) {
 				says(`{"matches":[`+definitionOf("get_weather", "Current weather of a city")+`]}`, `get_weather ran with {"city":"Rome"}`)(t, o)
 				checkCallAsMade(t, o, called("call_2", "call_tool", dispatched("get_weather", `{"city":"Rome"}`)))
@@ -86,7 +87,8 @@ func TestProtocolDispatch(t *testing.T) {
 					assert.Equal(t, string(first), string(text), "the tool list of call %d", i)
 					assert.Equal(t, o.requests[0].Messages[0].Text, r.Messages[0].Text, "the reminder of call %d", i)
 				}
-				for id, want := range map[string]string{"call_2": "get_weather ran with {}", "call_3": "get_forecast ran with {}", "call_4": "send_mail ran with {}", "call_8": "clock ran with {}"} {
+				for id, want := range map[string]string{"call_2": "get_weather ran with {}", "call_3": "get_forecast ran with {}",
+					"call_4": "send_mail ran with {}", "call_8": "clock ran with {}"} {
 					assert.Equal(t, want, o.result(t, id), id)
 				}
 				checkCallAsMade(t, o, called("call_8", "call_tool", dispatched("clock", `{}`)))
@@ -100,7 +102,8 @@ func TestProtocolDispatch(t *testing.T) {
 		},
 		{
 			name: "searches without a match, and a mistake", config: using(toolsearch.ProtocolDispatch),
-			turns: []turn{searching(`{"query":"zzz"}`), searching(`{}`), searching(`{"query":"select:get_wether"}`)}, saw: slices.Repeat([]string{metas}, 4),
+			turns: []turn{searching(`{"query":"zzz"}`), searching(`{}`), searching(`{"query":"select:get_wether"}`)},
+			saw:   slices.Repeat([]string{metas}, 4),
 			check: func(t *testing.T, o outcome) {
 				helps(t, o, "call_1", `"message":"No tool matches.`)
 				helps(t, o, "call_2", `"message":"The query is empty.`)
@@ -143,7 +146,8 @@ func TestProtocolDispatch(t *testing.T) {
 		},
 		{
 			name: "a tool that the same message searches for, under UnloadedRefuse", config: refuse,
-			turns: []turn{callTools(call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`}, call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)})},
+			turns: []turn{callTools(call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`},
+				call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)})},
 			check: func(t *testing.T, o outcome) { helps(t, o, "call_2", `not been looked up yet`) },
 		},
 		{
@@ -157,7 +161,8 @@ func TestProtocolDispatch(t *testing.T) {
 				call{Name: "get_forecast", Arguments: `{}`})},
 			check: func(t *testing.T, o outcome) {
 				for id, want := range map[string]string{
-					"call_1": `get_weather ran with {"city":"Rome"}`, "call_2": `get_weather ran with {"city":"Oslo"}`, "call_5": "send_mail ran with {}", "call_6": "get_forecast ran with {}",
+					"call_1": `get_weather ran with {"city":"Rome"}`, "call_2": `get_weather ran with {"city":"Oslo"}`,
+					"call_5": "send_mail ran with {}", "call_6": "get_forecast ran with {}",
 				} {
 					assert.Equal(t, want, o.result(t, id), id)
 				}
@@ -165,7 +170,8 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
-			name: "a static tool comes before a dynamic tool with another spelling of its name", config: using(toolsearch.ProtocolDispatch), static: testtools.EchoTools("Get-Weather: Static"),
+			name:   "a static tool comes before a dynamic tool with another spelling of its name",
+			config: using(toolsearch.ProtocolDispatch), static: testtools.EchoTools("Get-Weather: Static"),
 			turns: []turn{dispatching("Get-Weather", `{}`), dispatching("GET_WEATHER", `{}`)},
 			check: says("Get-Weather ran with {}", "get_weather ran with {}"),
 		},
@@ -176,8 +182,9 @@ func TestProtocolDispatch(t *testing.T) {
 			check:   func(t *testing.T, o outcome) { assert.Equal(t, []string{"call_tool"}, namesOfResults(o)) },
 		},
 		{
-			name: "a dynamic tool with another spelling of call_tool", config: using(toolsearch.ProtocolDispatch), dynamic: testtools.EchoTools("Call-Tool: Telephones"),
-			turns: []turn{dispatching("Call-Tool", `{}`), callTool("call_tool", `{}`)},
+			name: "a dynamic tool with another spelling of call_tool", config: using(toolsearch.ProtocolDispatch),
+			dynamic: testtools.EchoTools("Call-Tool: Telephones"),
+			turns:   []turn{dispatching("Call-Tool", `{}`), callTool("call_tool", `{}`)},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, "Call-Tool ran with {}", o.result(t, "call_1"))
 				helps(t, o, "call_2", `"message":"Nothing was run: call_tool takes the name of a tool`)
@@ -193,7 +200,8 @@ func TestDispatchArguments(t *testing.T) {
 	var table []conversation
 	for _, tt := range []struct{ arguments, want string }{
 		{`{"name":"get_weather","arguments":{"city":"Rome"}}`, `get_weather ran with {"city":"Rome"}`},
-		{`{"name":"get_weather","arguments":{ "city" : "R\u00f6m",  "n":12345678901234567890.10 }}`, `get_weather ran with { "city" : "R\u00f6m",  "n":12345678901234567890.10 }`},
+		{`{"name":"get_weather","arguments":{ "city" : "R\u00f6m",  "n":12345678901234567890.10 }}`,
+			`get_weather ran with { "city" : "R\u00f6m",  "n":12345678901234567890.10 }`},
 		{`{"arguments":{"city":"Rome"},"name":" get_weather "}`, `get_weather ran with {"city":"Rome"}`},
 		{`{"name":"get_weather","arguments":"{\"city\":\"Rome\"}"}`, `get_weather ran with {"city":"Rome"}`},
 		{`{"name":"get_weather","arguments":"` + "```json\\n{\\\"city\\\":\\\"Rome\\\"}\\n```" + `"}`, `get_weather ran with {"city":"Rome"}`},
@@ -207,14 +215,17 @@ func TestDispatchArguments(t *testing.T) {
 		{"```json\n{\"name\":\"get_weather\",\"arguments\":{}}\n```", `get_weather ran with {}`},
 		{`"{\"name\":\"get_weather\",\"arguments\":{\"city\":\"Rome\"}}"`, `get_weather ran with {"city":"Rome"}`},
 		{`Sure: {"name":"get_weather","arguments":{}}.`, `get_weather ran with {}`},
-		{`{"name":"get_weather","arguments":{"city":"` + strings.Repeat("x", 200_000) + `"}}`, `get_weather ran with {"city":"` + strings.Repeat("x", 200_000) + `"}`},
+		{`{"name":"get_weather","arguments":{"city":"` + strings.Repeat("x", 200_000) + `"}}`,
+			`get_weather ran with {"city":"` + strings.Repeat("x", 200_000) + `"}`},
 		{`{"name":"get_weather","arguments":"{\"city\":"}`, `arguments do not fit. not valid JSON: unexpected EOF`},
 		{`{"name":"get_weather","arguments":"{} {}"}`, `arguments do not fit. not valid JSON: invalid character`},
 		{`{"name":"get_weather","arguments":["Rome"]}`, `arguments do not fit. want an object`},
 		{`{"name":"get_weather","arguments":7}`, `arguments do not fit. want an object`},
 		{`{"name":"get_weather","arguments":{"city":{}}}`, `arguments do not fit. /city: got object, want string`},
-		{``, help}, {`{}`, help}, {`null`, help}, {`[]`, help}, {`get_weather`, help}, {`{"name":""}`, help}, {`{"name":" ","arguments":{}}`, help},
-		{`{"name":7,"arguments":{}}`, help}, {`{"name":["get_weather"]}`, help}, {`{"arguments":{"city":"Rome"}}`, help}, {`{"name":"get_weather"`, help}, {strings.Repeat("[", 1<<20), help},
+		{``, help}, {`{}`, help}, {`null`, help}, {`[]`, help}, {`get_weather`, help}, {`{"name":""}`, help},
+		{`{"name":" ","arguments":{}}`, help},
+		{`{"name":7,"arguments":{}}`, help}, {`{"name":["get_weather"]}`, help}, {`{"arguments":{"city":"Rome"}}`, help},
+		{`{"name":"get_weather"`, help}, {strings.Repeat("[", 1<<20), help},
 	} {
 		table = append(table, conversation{
 			name: tt.arguments[:min(len(tt.arguments), 60)], config: using(toolsearch.ProtocolDispatch),
@@ -297,13 +308,20 @@ func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
 // call with one answer, and a tool that ran got a JSON object.
 func FuzzDispatch(f *testing.F) {
 	for _, arguments := range []string{
-		``, `{}`, `null`, `[]`, `7`, `"get_weather"`, `get_weather`, `{"name":"get_weather","arguments":{"city":"Rome"}}`, `{"name":"get_weather","arguments":"{\"city\":1}"}`,
-		`{"name":"book","arguments":{"guest":{"name":"Ann"},"nights":1}}`, `{"name":"book","arguments":{"guest":{"name":1},"nights":"x","days":["a",{}],"z":1e999999}}`,
-		`{"name":"tree","arguments":{"a":{"a":{"a":[]}}}}`, `{"name":"tree","arguments":` + strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat(`}`, 300) + `}`,
-		`{"name":"call_tool","arguments":{}}`, `{"name":"tool_search","arguments":{"query":"x"}}`, `{"name":"get_wether","args":[]}`, `{"tool":"GET-WEATHER","input":null}`,
-		"```json\n{\"name\":\"get_weather\"}\n```", `{"name":"get_weather","arguments":{"city":"\ud800"}}`, "{\"name\":\"get_weather\",\"arguments\":{\"city\":\"\xff\"}}",
-		`{"name":"b\u0001d\u202e","arguments":{}}`, `{"name":"</a>","arguments":{}}`, `{"misused_tool":"book","problem":"x"}`, `{"name":"get_weather","name":"book","arguments":{},"arguments":[]}`,
-		`{"NAME":"get_weather","Arguments":{}}`, `{"name":"get_weather","arguments":{}}{"name":"book"}`, `{"name":"get_weather","arguments":{"city":"Rome",}}`,
+		``, `{}`, `null`, `[]`, `7`, `"get_weather"`, `get_weather`, `{"name":"get_weather","arguments":{"city":"Rome"}}`,
+		`{"name":"get_weather","arguments":"{\"city\":1}"}`,
+		`{"name":"book","arguments":{"guest":{"name":"Ann"},"nights":1}}`,
+		`{"name":"book","arguments":{"guest":{"name":1},"nights":"x","days":["a",{}],"z":1e999999}}`,
+		`{"name":"tree","arguments":{"a":{"a":{"a":[]}}}}`,
+		`{"name":"tree","arguments":` + strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat(`}`, 300) + `}`,
+		`{"name":"call_tool","arguments":{}}`, `{"name":"tool_search","arguments":{"query":"x"}}`,
+		`{"name":"get_wether","args":[]}`, `{"tool":"GET-WEATHER","input":null}`,
+		"```json\n{\"name\":\"get_weather\"}\n```", `{"name":"get_weather","arguments":{"city":"\ud800"}}`,
+		"{\"name\":\"get_weather\",\"arguments\":{\"city\":\"\xff\"}}",
+		`{"name":"b\u0001d\u202e","arguments":{}}`, `{"name":"</a>","arguments":{}}`, `{"misused_tool":"book","problem":"x"}`,
+		`{"name":"get_weather","name":"book","arguments":{},"arguments":[]}`,
+		`{"NAME":"get_weather","Arguments":{}}`, `{"name":"get_weather","arguments":{}}{"name":"book"}`,
+		`{"name":"get_weather","arguments":{"city":"Rome",}}`,
 	} {
 		f.Add(arguments)
 	}

@@ -45,9 +45,11 @@ func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 		{`{"guest":{"name":"Ann"},"nights":1,"z":1,"y":2,"x":3}`, "additional properties 'x', 'y', 'z' not allowed"},
 		{`{"guest":{"name":"Ann","c":1,"b":2},"nights":1}`, "/guest: additional properties 'b', 'c' not allowed"},
 		{`{"guest":{"name":"Ann"},"nights":1,"room":"suite"}`, "/room: value must be one of 'single', 'double'"},
-		{`{"guest":{"name":"Ann"},"nights":1,"days":["2030","30",31]}`, "/days/1: '30' does not match pattern '^[0-9]{4}$'; /days/2: got number, want string"},
-		{`{"guest":{"name":7},"nights":null,"room":1,"days":{},"z":1,"y":1}`, "additional properties 'y', 'z' not allowed; /days: got object, want array; " +
-			"/guest/name: got number, want string; /nights: got null, want integer; /room: value must be one of 'single', 'double'"},
+		{`{"guest":{"name":"Ann"},"nights":1,"days":["2030","30",31]}`,
+			"/days/1: '30' does not match pattern '^[0-9]{4}$'; /days/2: got number, want string"},
+		{`{"guest":{"name":7},"nights":null,"room":1,"days":{},"z":1,"y":1}`,
+			"additional properties 'y', 'z' not allowed; /days: got object, want array; " +
+				"/guest/name: got number, want string; /nights: got null, want integer; /room: value must be one of 'single', 'double'"},
 		{`[]`, "want an object"},
 		{`"Ann"`, "not valid JSON: invalid character 'A' looking for beginning of value"},
 		{`7`, "want an object"},
@@ -136,7 +138,8 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 		{"refers to a file by path", property(`{"$ref":"` + filepath.ToSlash(file) + `"}`), `{"a":1}`, ""},
 		{"refers to an address", property(`{"$ref":"` + server.URL + `/a.json"}`), `{"a":1}`, ""},
 		{"has a draft at an address", `{"$schema":"` + server.URL + `/draft","type":"object"}`, `{"a":1}`, ""},
-		{"has an address as its ID", `{"$id":"` + server.URL + `/a.json","type":"object","properties":{"a":{"type":"string"}}}`, `{"a":1}`, "/a: got number, want string"},
+		{"has an address as its ID", `{"$id":"` + server.URL + `/a.json","type":"object","properties":{"a":{"type":"string"}}}`,
+			`{"a":1}`, "/a: got number, want string"},
 		{"refers to a missing definition", property(`{"$ref":"#/$defs/none"}`), `{"a":1}`, ""},
 		{"is empty", `{}`, `{"a":1}`, ""},
 		{"has an unknown type", `{"type":"objekt"}`, `{"a":1}`, ""},
@@ -153,12 +156,16 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 		{"is nested deep", strings.Repeat(`{"properties":{"a":`, 2000) + `{}` + strings.Repeat(`}}`, 2000), `{"a":1}`, ""},
 		{"is huge", `{"type":"object","properties":{` + wide.String() + `"a":{"type":"string"}}}`, `{"a":1}`, ""},
 		{"has a number that takes long to read", property(`{"maximum":1e999999}`), `{"a":1}`, ""},
-		{"has a bound, and the numbers take long to read", property(`{"items":{"multipleOf":3}}`), `{"a":[1` + strings.Repeat(`,1e999999`, 5000) + `]}`, "it has a number of more than 400 digits"},
+		{"has a bound, and the numbers take long to read", property(`{"items":{"multipleOf":3}}`),
+			`{"a":[1` + strings.Repeat(`,1e999999`, 5000) + `]}`, "it has a number of more than 400 digits"},
 		{"has a bound, and the numbers are large", property(`{"items":{"maximum":1e300}}`), `{"a":[1e299,1e301,-1e308]}`, "/a/1: maximum: got 1"},
-		{"wants each item of a long list once", property(`{"uniqueItems":true}`), `{"a":[1` + strings.Repeat(`,{"b":1}`, 5000) + `]}`, "/a: items at 1 and 2 are equal"},
-		{"requires many names many times", `{"type":"object","allOf":[` + list(4000, `{"$ref":"#/$defs/a"}`) + `],"$defs":{"a":{"required":[` + required.String() + `"x"]}}}`, `{}`, ""},
+		{"wants each item of a long list once", property(`{"uniqueItems":true}`),
+			`{"a":[1` + strings.Repeat(`,{"b":1}`, 5000) + `]}`, "/a: items at 1 and 2 are equal"},
+		{"requires many names many times", `{"type":"object","allOf":[` + list(4000,
+			`{"$ref":"#/$defs/a"}`) + `],"$defs":{"a":{"required":[` + required.String() + `"x"]}}}`, `{}`, ""},
 		{"requires many names once", `{"type":"object","required":[` + required.String() + `"x"]}`, `{}`, "missing properties 'p0'"},
-		{"wants each of some large items once", property(`{"type":"array","uniqueItems":true}`), `{"a":[` + list(20, `{"cells":[`+list(60_000, `{"b":[1]}`)+`]}`) + `]}`, ""},
+		{"wants each of some large items once", property(`{"type":"array","uniqueItems":true}`),
+			`{"a":[` + list(20, `{"cells":[`+list(60_000, `{"b":[1]}`)+`]}`) + `]}`, ""},
 		{"holds tags and line breaks", property(`{"enum":["</x>\n<y>"]}`), `{"a":1}`, "/a: value must be '‹/x›\\n‹y›'"},
 	} {
 		table = append(table, conversation{
@@ -169,7 +176,8 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 				if tt.problem == "" {
 					assert.Equal(t, "remote ran with "+tt.arguments, got)
 				} else {
-					require.True(t, strings.HasPrefix(got, `{"matches":[],"message":`), "the answer %.300s begins with a message, which has %s", got, tt.problem)
+					require.True(t, strings.HasPrefix(got, `{"matches":[],"message":`),
+						"the answer %.300s begins with a message, which has %s", got, tt.problem)
 					assert.Contains(t, answerOf(t, got).Message, " fit. "+tt.problem)
 				}
 				assert.LessOrEqual(t, len(o.result(t, "call_1")), 64<<10, "bytes of the shown definition")

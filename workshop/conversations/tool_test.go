@@ -57,12 +57,14 @@ func TestProtocolRegexp(t *testing.T) {
 			saw: []string{"tool_search", "tool_search get_weather get_forecast",
 				"tool_search get_weather get_forecast send_mail list_stocks mcp__slack__send_message",
 				"tool_search get_weather get_forecast send_mail list_stocks mcp__slack__send_message"},
-			check: says(`{"selectedTools":["get_weather","get_forecast"]}`, `{"selectedTools":["send_mail","list_stocks","mcp__slack__send_message"]}`, "get_weather ran with {}"),
+			check: says(`{"selectedTools":["get_weather","get_forecast"]}`,
+				`{"selectedTools":["send_mail","list_stocks","mcp__slack__send_message"]}`, "get_weather ran with {}"),
 		},
 		{
-			name: "with an Index the best match comes first", config: toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, Index: toolsearch.Regexp},
-			turns: []turn{pattern("send|^list_stocks$")},
-			check: says(`{"selectedTools":["list_stocks","send_mail","mcp__slack__send_message"]}`),
+			name:   "with an Index the best match comes first",
+			config: toolsearch.Config{Protocol: toolsearch.ProtocolRegexp, Index: toolsearch.Regexp},
+			turns:  []turn{pattern("send|^list_stocks$")},
+			check:  says(`{"selectedTools":["list_stocks","send_mail","mcp__slack__send_message"]}`),
 		},
 		{
 			name: "there is no list of names", config: using(toolsearch.ProtocolRegexp),
@@ -82,8 +84,9 @@ func TestProtocolRegexp(t *testing.T) {
 			saw: []string{"tool_search", "tool_search"}, check: says(`{"selectedTools":[],"message":"` + noRegexpMatch + `"}`)},
 		{
 			name: "a wrong pattern is answered with the mistake and the fragment", config: using(toolsearch.ProtocolRegexp),
-			turns: []turn{pattern("send(mail"), pattern("*mail"), pattern("(?=mail)"), pattern(strings.Repeat("(x{9}){9}", 9)), pattern(strings.Repeat("x", 300))},
-			saw:   slices.Repeat([]string{"tool_search"}, 6),
+			turns: []turn{pattern("send(mail"), pattern("*mail"), pattern("(?=mail)"), pattern(strings.Repeat("(x{9}){9}", 9)),
+				pattern(strings.Repeat("x", 300))},
+			saw: slices.Repeat([]string{"tool_search"}, 6),
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []string{"missing closing ), in `send(mail`",
 					"missing argument to repetition operator, in `*`", "invalid or unsupported Perl syntax, in `(?=`", "",
@@ -98,7 +101,8 @@ func TestProtocolRegexp(t *testing.T) {
 		},
 		{
 			name: "mistakes in the arguments", config: using(toolsearch.ProtocolRegexp),
-			turns: []turn{searching(``), searching(`{}`), searching(`{"regex_pattern":""}`), searching(`{"regex_pattern":{}}`), searching(`{"words":"mail"}`)},
+			turns: []turn{searching(``), searching(`{}`), searching(`{"regex_pattern":""}`), searching(`{"regex_pattern":{}}`),
+				searching(`{"words":"mail"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i := range 5 {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
@@ -109,8 +113,10 @@ func TestProtocolRegexp(t *testing.T) {
 		},
 		{
 			name: "other spellings of the arguments", config: using(toolsearch.ProtocolRegexp),
-			turns: []turn{searching(`{"query":"stocks"}`), searching(`{"pattern":"stocks"}`), searching(`"stocks"`), searching(`{"regex_pattern":["stocks","mail"]}`)},
-			check: says(`{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks","send_mail"]}`),
+			turns: []turn{searching(`{"query":"stocks"}`), searching(`{"pattern":"stocks"}`), searching(`"stocks"`),
+				searching(`{"regex_pattern":["stocks","mail"]}`)},
+			check: says(`{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`, `{"selectedTools":["list_stocks"]}`,
+				`{"selectedTools":["list_stocks","send_mail"]}`),
 		},
 		{
 			name: "names can be selected, and the answer has the names that were not found", config: using(toolsearch.ProtocolRegexp),
@@ -167,10 +173,12 @@ func TestProtocolSearchAdd(t *testing.T) {
 		{
 			name: "misspelled names and whole names that match nothing find their tools", config: start,
 			dynamic: append(testtools.NewsTools(), testtools.EchoTools("tool_001: Does", "tool_002: Does")...),
-			turns: []turn{find(`{"query":"get_wether"}`), find(`{"query":"send_mial"}`), find(`{"query":"tol_001"}`), find(`{"query":"wether city"}`), find(`{"query":"send msg"}`),
+			turns: []turn{find(`{"query":"get_wether"}`), find(`{"query":"send_mial"}`), find(`{"query":"tol_001"}`),
+				find(`{"query":"wether city"}`), find(`{"query":"send msg"}`),
 				find(`{"query":"Slack-Send-Message"}`), find(`{"query":"^send mail$"}`)},
 			check: func(t *testing.T, o outcome) {
-				for i, want := range []string{"get_weather", "send_mail", "tool_001", "get_weather", "mcp__slack__send_message", "mcp__slack__send_message", "send_mail"} {
+				for i, want := range []string{"get_weather", "send_mail", "tool_001", "get_weather", "mcp__slack__send_message",
+					"mcp__slack__send_message", "send_mail"} {
 					id := fmt.Sprintf("call_%d", i+1)
 					var got struct {
 						Found       int
@@ -196,7 +204,8 @@ func TestProtocolSearchAdd(t *testing.T) {
 					`. The syntax is RE2, without look-around or backreferences. Write ` + "`.*`" + ` for any text, and a backslash before a special character to match it literally."}`
 				assert.Equal(t, want, o.result(t, "call_1"))
 				got := o.result(t, "call_2")
-				assert.True(t, strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`), "the beginning of the answer to a wrong pattern and a right one: %s", got)
+				assert.True(t, strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`),
+					"the beginning of the answer to a wrong pattern and a right one: %s", got)
 				assert.Contains(t, got, "missing closing )", "the answer to a wrong pattern and a right one")
 			},
 		},
@@ -206,7 +215,8 @@ func TestProtocolSearchAdd(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				for i := range 5 {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
-					assert.True(t, strings.HasPrefix(text, `{"found":0,"tools":[],"message":"The `), "the beginning of the answer to call %d: %s", i+1, text)
+					assert.True(t, strings.HasPrefix(text, `{"found":0,"tools":[],"message":"The `),
+						"the beginning of the answer to call %d: %s", i+1, text)
 					assert.Contains(t, text, "query", "call %d", i+1)
 				}
 			},
@@ -224,7 +234,8 @@ func TestProtocolSearchAdd(t *testing.T) {
 			},
 		},
 		{
-			name: "of many tools the first are shown", config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Limits: toolsearch.Limits{MaxAnswerTokens: 1000}}, dynamic: testtools.EchoTools(many...),
+			name: "of many tools the first are shown", config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd,
+				Limits: toolsearch.Limits{MaxAnswerTokens: 1000}}, dynamic: testtools.EchoTools(many...),
 			turns: []turn{calling("show_all_tools")},
 			check: func(t *testing.T, o outcome) {
 				var all struct {
@@ -253,7 +264,8 @@ func TestProtocolSearchAdd(t *testing.T) {
 				assert.Equal(t, 600, found.Found)
 				require.Len(t, found.Tools, 50, "the tools of search_tools")
 				assert.Equal(t, "Does ‹b›7‹/b› and more", found.Tools[7].Description)
-				assert.True(t, strings.HasPrefix(found.Message, "600 found, the best 50 shown."), "the beginning of the message of search_tools: %q", found.Message)
+				assert.True(t, strings.HasPrefix(found.Message, "600 found, the best 50 shown."),
+					"the beginning of the message of search_tools: %q", found.Message)
 			},
 		},
 		{
@@ -284,8 +296,9 @@ func TestProtocolSearchAdd(t *testing.T) {
 		},
 		{
 			name: "no names, and arguments that cannot be read", config: start,
-			turns: []turn{add(``), add(`{}`), add(`{"tool_names":[]}`), add(`{"tool_names":null}`), add(`{"tool_names":[{}]}`), add(`{"tool_names":{"a":1}}`), add(`{"tool_names":["get_weather"`), add(`{"other":1}`)},
-			saw:   slices.Repeat([]string{metas}, 9),
+			turns: []turn{add(``), add(`{}`), add(`{"tool_names":[]}`), add(`{"tool_names":null}`), add(`{"tool_names":[{}]}`),
+				add(`{"tool_names":{"a":1}}`), add(`{"tool_names":["get_weather"`), add(`{"other":1}`)},
+			saw: slices.Repeat([]string{metas}, 9),
 			check: says(slices.Concat(
 				slices.Repeat([]string{`{"added":[],"already_loaded":[],"not_found":[],"message":` + noNames + `}`}, 4),
 				slices.Repeat([]string{`{"error":` + badNames + `}`}, 4))...),
@@ -379,8 +392,9 @@ func TestProtocolRanked(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "the answer is a ranked text and the same list as JSON", config: ranked, dynamic: testtools.EchoTools("send_mail: Sends an e-mail\nto <someone>", "get_weather: Weather", "list_stocks: Prices"),
-			turns: []turn{searching(`{"query":"send mail"}`), calling("send_mail")},
+			name: "the answer is a ranked text and the same list as JSON", config: ranked,
+			dynamic: testtools.EchoTools("send_mail: Sends an e-mail\nto <someone>", "get_weather: Weather", "list_stocks: Prices"),
+			turns:   []turn{searching(`{"query":"send mail"}`), calling("send_mail")},
 			check: func(t *testing.T, o outcome) {
 				text := o.result(t, "call_1")
 				got := last(t, text)
@@ -410,7 +424,8 @@ func TestProtocolRanked(t *testing.T) {
 		},
 		{
 			name: "the default limit is 5, and the largest limit is 10", config: ranked, dynamic: testtools.EchoTools(many...),
-			turns: []turn{searching(`{"query":"send"}`), searching(`{"query":"send","limit":2}`), searching(`{"query":"send","limit":100}`), searching(`{"query":"send","limit":"7"}`), searching(`{"query":"send","limit":-1}`)},
+			turns: []turn{searching(`{"query":"send"}`), searching(`{"query":"send","limit":2}`),
+				searching(`{"query":"send","limit":100}`), searching(`{"query":"send","limit":"7"}`), searching(`{"query":"send","limit":-1}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []int{5, 2, 10, 7, 5} {
 					got := last(t, o.result(t, fmt.Sprintf("call_%d", i+1)))
@@ -422,7 +437,8 @@ func TestProtocolRanked(t *testing.T) {
 		},
 		{
 			name: "a search without a match, and mistakes", config: ranked,
-			turns: []turn{searching(`{"query":"0123456789"}`), searching(`{}`), searching(`{"query":{}}`)}, saw: slices.Repeat([]string{"tool_search"}, 4),
+			turns: []turn{searching(`{"query":"0123456789"}`), searching(`{}`), searching(`{"query":{}}`)},
+			saw:   slices.Repeat([]string{"tool_search"}, 4),
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []string{"No tool matches.", "The query is empty.", "The arguments could not be read."} {
 					text := o.result(t, fmt.Sprintf("call_%d", i+1))
@@ -435,7 +451,8 @@ func TestProtocolRanked(t *testing.T) {
 			},
 		},
 		{
-			name: "a tool's hint says when to use it", dynamic: testtools.EchoTools("send_mail: Sends an e-mail", "get_weather: Weather", "list_stocks: Prices"),
+			name:    "a tool's hint says when to use it",
+			dynamic: testtools.EchoTools("send_mail: Sends an e-mail", "get_weather: Weather", "list_stocks: Prices"),
 			config: toolsearch.Config{
 				Protocol: toolsearch.ProtocolRanked,
 				Annotate: func(info *schema.ToolInfo) toolsearch.Annotation {
@@ -477,7 +494,8 @@ func TestTypesOfMetaTools(t *testing.T) {
 
 func testTypesOfMetaTools[M adk.MessageType](t *testing.T) {
 	names, search := `{"tool_names":["send_mail"]}`, callTool("tool_search", `{"query":"mail","regex_pattern":"mail"}`)
-	adding := []turn{callTool("search_tools", `{"query":"mail"}`), callTool("add_tool", names), calling("show_all_tools"), callTool("remove_tool", names)}
+	adding := []turn{callTool("search_tools", `{"query":"mail"}`), callTool("add_tool", names), calling("show_all_tools"),
+		callTool("remove_tool", names)}
 	for _, tt := range []struct {
 		protocol toolsearch.Protocol
 		turns    []turn
