@@ -27,7 +27,7 @@ func TestPrograms(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, goldens)
 	bin := t.TempDir()
-	build := []string{"build", "-o", bin + "/"}
+	build := []string{"build", "-ldflags=-s -w", "-o", bin + "/"}
 	for _, golden := range goldens {
 		command, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(golden), ".txt"), "-")
 		if path := "./" + command; !slices.Contains(build, path) {

@@ -67,15 +67,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer e.drop(context.WithoutCancel(ctx)) // also when the program fails
 
-	tools := services.Tools()
-	infos := make([]*schema.ToolInfo, len(tools))
-	for i, tool := range tools {
-		if infos[i], err = tool.Info(ctx); err != nil {
-			return err
-		}
-	}
 	for _, when := range []string{"first", "second"} {
-		stored, err := e.sync(ctx, infos)
+		stored, err := e.sync(ctx, services.Infos())
 		if err != nil {
 			return err
 		}
@@ -87,7 +80,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
-		DynamicTools: tools,
+		DynamicTools: services.Tools(),
 		Index:        toolsearch.Retriever(r),
 		Fallback:     toolsearch.BM25, // it has the whole catalog in memory
 		OnEvent: func(_ context.Context, e toolsearch.Event) {

@@ -78,11 +78,7 @@ func rankingSet(t *testing.T) (*eval.Catalog, []eval.Query) {
 	folder := filepath.Join("..", "..", "testdata", "ranking")
 	catalog, err := eval.LoadCatalog(filepath.Join(folder, "tools.jsonl"))
 	require.NoError(t, err)
-	for _, tool := range services.Tools() {
-		info, err := tool.Info(t.Context())
-		require.NoError(t, err)
-		catalog.Tools = append(catalog.Tools, info)
-	}
+	catalog.Tools = append(catalog.Tools, services.Infos()...)
 	queries, err := eval.LoadQueries(filepath.Join(folder, "queries.jsonl"))
 	require.NoError(t, err)
 	return catalog, queries

@@ -86,14 +86,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	defer client.DeleteCollection(context.WithoutCancel(ctx), e.collection) // also when the program fails
 
 	tools := services.Tools()
-	infos := make([]*schema.ToolInfo, len(tools))
-	for i, tool := range tools {
-		if infos[i], err = tool.Info(ctx); err != nil {
-			return err
-		}
-	}
 	for _, when := range []string{"first", "second"} {
-		stored, err := e.sync(ctx, infos)
+		stored, err := e.sync(ctx, services.Infos())
 		if err != nil {
 			return err
 		}

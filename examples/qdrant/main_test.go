@@ -84,16 +84,6 @@ func newEngine(t *testing.T, client *qdrant.Client) *engine {
 	return e
 }
 
-func serviceInfos(t *testing.T) (infos []*schema.ToolInfo) {
-	t.Helper()
-	for _, tl := range services.Tools() {
-		info, err := tl.Info(t.Context())
-		require.NoError(t, err)
-		infos = append(infos, info)
-	}
-	return infos
-}
-
 func catalogOf(t *testing.T, e *engine, infos []*schema.ToolInfo) *toolsearch.Catalog {
 	t.Helper()
 	r, err := e.retriever(t.Context())
@@ -115,7 +105,7 @@ func found(t *testing.T, catalog *toolsearch.Catalog, query string) (names []str
 
 func TestFindsTools(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
-		infos := serviceInfos(t)
+		infos := services.Infos()
 		_, err := e.sync(t.Context(), infos)
 		require.NoError(t, err)
 		r, err := e.retriever(t.Context())
@@ -142,7 +132,7 @@ func TestFindsTools(t *testing.T) {
 // A sync writes new and changed tools, and deletes tools that have left.
 func TestSync(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
-		infos := serviceInfos(t)
+		infos := services.Infos()
 		stored, err := e.sync(t.Context(), infos)
 		require.NoError(t, err)
 		assert.Equal(t, 166, stored.Written)
@@ -166,7 +156,7 @@ func TestSync(t *testing.T) {
 func TestManyTools(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		var infos []*schema.ToolInfo
-		for _, info := range serviceInfos(t) {
+		for _, info := range services.Infos() {
 			for _, suffix := range []string{"", "_a", "_b", "_c", "_d", "_e", "_f"} {
 				copied := *info
 				copied.Name += suffix
@@ -186,7 +176,7 @@ func TestManyTools(t *testing.T) {
 func TestRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		e.dims++ // the embedder's vectors do not fit
-		_, err := e.sync(t.Context(), serviceInfos(t))
+		_, err := e.sync(t.Context(), services.Infos())
 		assert.ErrorContains(t, err, "toolsearch: storing documents 1 to 100 of 166")
 		assert.ErrorContains(t, err, "dim")
 	})

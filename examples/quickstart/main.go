@@ -63,12 +63,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 
-	infos := make([]*schema.ToolInfo, len(tools))
-	for i, t := range tools {
-		if infos[i], err = t.Info(ctx); err != nil {
-			return err
-		}
-	}
+	infos := services.Infos()
 	fmt.Fprintf(out, "catalog: %d tools, about %d tokens of definitions\nuser:    %s\n", len(tools), show.Tokens(infos...), question)
 
 	calls := 0

@@ -45,6 +45,15 @@ func Tools() []tool.BaseTool {
 		postgres, kubernetes, s3, sentry, zendesk, salesforce, weather)
 }
 
+// Infos returns the definitions of Tools.
+func Infos() (infos []*schema.ToolInfo) {
+	for _, t := range Tools() {
+		info, _ := t.Info(context.Background()) // it never fails
+		infos = append(infos, info)
+	}
+	return infos
+}
+
 type demoTool struct {
 	name, desc string
 	params     []param
