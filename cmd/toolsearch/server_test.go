@@ -27,13 +27,8 @@ func serve(kind string, in io.Reader, out io.Writer) {
 	lines := bufio.NewScanner(in)
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	switch kind {
-	case "silent", "deaf":
-		if kind == "silent" {
-			_, _ = io.Copy(io.Discard, in)
-		}
-		for { // the kind "deaf" does not read
-			time.Sleep(time.Hour)
-		}
+	case "deaf": // it does not read
+		time.Sleep(time.Hour)
 	case "chatty":
 		for {
 			say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
