@@ -55,7 +55,7 @@ func newEngine(ctx context.Context, config *Config, events *eventSink, agentic b
 		e.searchInfo = tools[0].info
 	}
 	if e.mode == deferredMode {
-		e.metas[0] = &nativeSearchTool{tools[0], h}
+		e.metas[0] = &nativeSearchTool{tools[0]}
 	}
 	return e, nil
 }

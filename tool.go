@@ -100,31 +100,25 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 
 // namesTool is tool_search of the default protocol.
 func (h *host) namesTool() *metaTool {
-	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, writeNames})
-}
-
-func writeNames(_ *run, _ searchRequest, result *Result, _ trace) string {
-	return toJSON(answerOf(result))
+	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, func(_ *run, _ searchRequest, result *Result, _ trace) string {
+		return toJSON(answerOf(result))
+	}})
 }
 
 // nativeSearchTool is tool_search for agentic models: an enhanced tool whose result contains
 // the definitions of the tools it found. A mistake or a miss gives an empty result.
-type nativeSearchTool struct {
-	*metaTool
-	host *host
-}
+type nativeSearchTool struct{ *metaTool }
 
 // InvokableRun implements tool.EnhancedInvokableTool.
 func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
-	text := ""
-	if argument != nil {
-		text = argument.Text
-	}
 	r, err := t.host.run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	request := readKeywords(text)
+	if argument == nil {
+		argument = &schema.ToolArgument{}
+	}
+	request := readKeywords(argument.Text)
 	if request.stand != nil {
 		answer := toJSON(answerOf(t.host.excuse(r, request)))
 		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer}}}, nil

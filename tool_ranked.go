@@ -49,7 +49,7 @@ func (h *host) rankedTool() *metaTool {
 	sizeOf := func(r *run, info *schema.ToolInfo) int {
 		return 2 * len(toJSON(r.scope.rankedOf(info))) // once as text and once as JSON
 	}
-	return h.searchTool(searching{parameters, readKeywords, sizeOf, func(r *run, request searchRequest, result *Result, _ trace) string {
+	write := func(r *run, request searchRequest, result *Result, _ trace) string {
 		answer := rankedTools{Matches: []rankedTool{}, help: helpOf(result)}
 		if request.isSearch() {
 			answer.Query = naming.Cut(strings.Join(request.queries, " | "), maxBriefDescription)
@@ -61,7 +61,8 @@ func (h *host) rankedTool() *metaTool {
 			answer.Matches = append(answer.Matches, t)
 		}
 		return h.rankedText(answer)
-	}})
+	}
+	return h.searchTool(searching{parameters, readKeywords, sizeOf, write})
 }
 
 // rounded keeps four decimals: more mean nothing and differ between machines.
