@@ -42,16 +42,15 @@ type call struct {
 // Ask asks the Sources of all groups at once, and waits for their answers. The errors are by group. An
 // answer that does not come in time is for a later Ask.
 func (s *Sources) Ask(ctx context.Context) []error {
-	calls, errs := make([]*call, len(s.groups)), make([]error, len(s.groups))
+	var calls []*call
 	for i, g := range s.groups {
 		if g.Source != nil {
-			calls[i] = s.begin(ctx, i)
+			calls = append(calls, s.begin(ctx, i))
 		}
 	}
-	for i, c := range calls {
-		if c != nil {
-			errs[i] = s.await(ctx, c)
-		}
+	errs := make([]error, len(s.groups))
+	for _, c := range calls {
+		errs[c.of] = s.await(ctx, c)
 	}
 	return errs
 }

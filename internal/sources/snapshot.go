@@ -50,12 +50,11 @@ func (s *Sources) snapshot(answers []*answer) *Snapshot {
 			continue
 		}
 		for place, l := range answers[i].list {
-			info, name, notes := s.admitted(g, &l.definition, taken)
-			for _, note := range notes {
-				next.left[i] = append(next.left[i], fmt.Sprintf("tool %d, %s: %s", l.number, naming.Quoted(name), note))
-			}
+			info := s.admitted(g, &l.definition, taken, func(name string, err error) {
+				next.left[i] = append(next.left[i], fmt.Sprintf("tool %d, %s: %v", l.number, naming.Quoted(name), err))
+			})
 			if info != nil {
-				taken[name] = true
+				taken[info.Name] = true
 				next.add(l.tool, info, origin{i, place})
 			}
 		}
@@ -67,44 +66,36 @@ func (s *Snapshot) add(t tool.BaseTool, info *schema.ToolInfo, o origin) {
 	s.Tools, s.Infos, s.origins = append(s.Tools, wrapped(t, info)), append(s.Infos, info), append(s.origins, o)
 }
 
-// admitted returns a definition of a Source as providers take it, its name, and what is wrong with it.
-// It returns no definition if the tool has to be left out. taken are the names of other tools.
-func (s *Sources) admitted(g *group, d *definition, taken map[string]bool) (info *schema.ToolInfo, name string, notes []string) {
+// admitted returns a definition of a Source as providers take it, and notes what is wrong with it. It
+// returns nil if the tool has to be left out. taken are the names of other tools.
+func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note func(name string, err error)) *schema.ToolInfo {
 	if d.info == nil {
-		return nil, "", []string{d.problem}
-	}
-	info = g.Named(d.info)
-	name = info.Name
-	mended, err := info, s.refuses(info, taken)
-	if err != nil {
-		return nil, name, []string{err.Error()}
-	}
-	switch mended, err = schemacheck.Mended(info); {
-	case mended == nil:
-		return nil, name, []string{err.Error()}
-	case err != nil:
-		notes = append(notes, "mended: "+err.Error())
-	}
-	if odd := schemacheck.OddParameter(mended); odd != nil {
-		notes = append(notes, "kept: "+odd.Error())
-	}
-	return mended, name, notes
-}
-
-// refuses returns why a catalog cannot have a definition, or nil.
-func (s *Sources) refuses(info *schema.ToolInfo, taken map[string]bool) error {
-	switch {
-	case !schemacheck.IsValidName(info.Name):
-		return schemacheck.Refusal(info)
-	case len(info.Desc) > s.rules.MaxDescription:
-		return fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), s.rules.MaxDescription)
-	case s.rules.IsMeta(info.Name):
-		return errors.New("a meta-tool has this name")
-	case taken[info.Name]:
-		return errors.New("another dynamic tool has this name; " + usePrefix)
-	default:
+		note("", errors.New(d.problem))
 		return nil
 	}
+	info := g.Named(d.info)
+	refuse := func(err error) *schema.ToolInfo { note(info.Name, err); return nil }
+	switch {
+	case !schemacheck.IsValidName(info.Name):
+		return refuse(schemacheck.Refusal(info))
+	case len(info.Desc) > s.rules.MaxDescription:
+		return refuse(fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), s.rules.MaxDescription))
+	case s.rules.IsMeta(info.Name):
+		return refuse(errors.New("a meta-tool has this name"))
+	case taken[info.Name]:
+		return refuse(errors.New("another dynamic tool has this name; " + usePrefix))
+	}
+	mended, err := schemacheck.Mended(info)
+	if mended == nil {
+		return refuse(err)
+	}
+	if err != nil {
+		note(info.Name, fmt.Errorf("mended: %w", err))
+	}
+	if odd := schemacheck.OddParameter(mended); odd != nil {
+		note(info.Name, fmt.Errorf("kept: %w", odd))
+	}
+	return mended
 }
 
 // with returns a snapshot with the tools of another answer of a group with the same definitions.
