@@ -36,7 +36,6 @@ type part[Source, Value any] struct {
 // entry is a value that was built or is being built.
 type entry[Source, Value any] struct {
 	from Source
-	docs Set
 	done chan struct{}
 
 	// Set when done.
@@ -51,7 +50,7 @@ func (c *PartCache[Source, Value]) Of(ctx context.Context, from Source, docs Set
 	for {
 		x, isMine := c.get(from, docs)
 		if isMine {
-			x.value, x.err = build(ctx, from, slices.Collect(x.docs.All()))
+			x.value, x.err = build(ctx, from, slices.Collect(docs.All()))
 			if x.err != nil {
 				x.cancelled = ctx.Err() != nil
 				c.forget(x)
@@ -89,7 +88,7 @@ func (c *PartCache[Source, Value]) get(from Source, docs Set) (x *entry[Source, 
 			return x, false
 		}
 	}
-	x = &entry[Source, Value]{from: from, docs: p.docs, done: make(chan struct{})}
+	x = &entry[Source, Value]{from: from, done: make(chan struct{})}
 	if foreign.AreSame(from, from) { // otherwise it could not be found again
 		p.values = append(p.values, x)
 	}

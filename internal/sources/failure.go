@@ -74,34 +74,28 @@ func ExplainedStream[A, R any](
 		if err != nil || stream == nil {
 			return stream, err
 		}
-		return explainedChunks(ctx, explain, resultOf, stream), nil
+		reader, writer := schema.Pipe[R](1)
+		go func() {
+			defer stream.Close()
+			defer writer.Close()
+			before := ""
+			for {
+				chunk, err := foreign.Guard(stream.Recv)
+				if err == io.EOF {
+					return
+				}
+				ended := err != nil
+				if text, ok := explain.text(ctx, err); ok {
+					chunk, err = resultOf(before+text), nil
+				}
+				if writer.Send(chunk, err) || ended {
+					return
+				}
+				before = "\n"
+			}
+		}()
+		return reader, nil
 	}
-}
-
-func explainedChunks[R any](
-	ctx context.Context, explain Explainer, resultOf func(text string) R, stream *schema.StreamReader[R],
-) *schema.StreamReader[R] {
-	reader, writer := schema.Pipe[R](1)
-	go func() {
-		defer stream.Close()
-		defer writer.Close()
-		before := ""
-		for {
-			chunk, err := foreign.Guard(stream.Recv)
-			if err == io.EOF {
-				return
-			}
-			ended := err != nil
-			if text, ok := explain.text(ctx, err); ok {
-				chunk, err = resultOf(before+text), nil
-			}
-			if writer.Send(chunk, err) || ended {
-				return
-			}
-			before = "\n"
-		}
-	}()
-	return reader
 }
 
 // TextResult makes a result of a text.
