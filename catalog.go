@@ -293,14 +293,14 @@ func (c *Catalog) hasMatch(p *naming.Pattern) bool {
 	return slices.ContainsFunc(c.docs, func(doc Document) bool { return p.Matches(patternTool(&doc)) })
 }
 
-// maxSeenTexts bounds what seenTexts remembers. At the bound, it forgets everything.
-const maxSeenTexts = 1000
-
-// seenTexts remembers texts. It is safe for concurrent use. The zero value is ready.
+// seenTexts remembers up to maxSeenTexts texts, and then forgets them all. It is safe for concurrent use.
+// The zero value is ready.
 type seenTexts struct {
 	mu  sync.Mutex
 	has map[string]bool
 }
+
+const maxSeenTexts = 1000
 
 // isNew remembers a text, and reports whether it was not remembered before.
 func (s *seenTexts) isNew(text string) bool {
@@ -320,7 +320,7 @@ func (s *seenTexts) isNew(text string) bool {
 // Filter panics does not pass. If somebody listens, allowed reports list entries that match no tool;
 // reported remembers the failures of earlier runs.
 func (c *Catalog) allowed(
-	ctx context.Context, filter func(context.Context, Document) bool, reported *seenTexts, events *eventSink,
+	ctx context.Context, filter func(context.Context, Document) bool, reported *seenTexts, events eventSink,
 ) docset.Set {
 	asking, watch := ctx, (*naming.Watch)(nil)
 	if events.listens() {

@@ -26,7 +26,7 @@ import (
 // notebook, in its session and in the agent's own state.
 type engine struct {
 	config     *Config
-	events     *eventSink
+	events     eventSink
 	mode       mode
 	editions   *editions
 	names      metaNames
@@ -35,7 +35,7 @@ type engine struct {
 }
 
 // newEngine compiles the catalog and makes the meta-tools. agentic is about its messages.
-func newEngine(ctx context.Context, config *Config, events *eventSink, agentic bool) (*engine, error) {
+func newEngine(ctx context.Context, config *Config, events eventSink, agentic bool) (*engine, error) {
 	if agentic && config.Protocol == ProtocolNativeReferences {
 		return nil, errors.New("toolsearch: ProtocolNativeReferences is for chat models of *schema.Message; " +
 			"agentic adapters take ProtocolNativeDeferred")

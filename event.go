@@ -192,25 +192,20 @@ func (e *FailureEvent) GobDecode(data []byte) error {
 	return decode(data, (*gobFailureEvent)(e), &e.Err)
 }
 
-// eventSink reports events to the program and to the agent's caller.
-type eventSink struct {
-	onEvent func(ctx context.Context, e Event) // Config.OnEvent; nil means nobody
-	send    func(ctx context.Context, e Event) // to the agent's caller; nil means nobody
-}
+// eventSink is who is told of events: the program and the agent's caller.
+type eventSink []func(ctx context.Context, e Event)
 
 // listens reports whether anybody receives events.
-func (s *eventSink) listens() bool { return s.onEvent != nil || s.send != nil }
+func (s eventSink) listens() bool { return len(s) > 0 }
 
 // emit reports an event. Listeners only watch: their panic ends neither a run nor, on the goroutine
 // of a tool, the process.
-func (s *eventSink) emit(ctx context.Context, e Event) {
-	for _, listener := range [...]func(ctx context.Context, e Event){s.onEvent, s.send} {
-		if listener != nil {
-			_, _ = foreign.Guard(func() (any, error) { listener(ctx, e); return nil, nil })
-		}
+func (s eventSink) emit(ctx context.Context, e Event) {
+	for _, listener := range s {
+		_, _ = foreign.Guard(func() (any, error) { listener(ctx, e); return nil, nil })
 	}
 }
 
-func (s *eventSink) fail(ctx context.Context, part string, err error) {
+func (s eventSink) fail(ctx context.Context, part string, err error) {
 	s.emit(ctx, &FailureEvent{Part: part, Err: err})
 }

@@ -26,9 +26,12 @@ type middleware[M adk.MessageType] struct {
 
 // newMiddleware returns a middleware. The configuration already has its defaults.
 func newMiddleware[M adk.MessageType](ctx context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
-	events := &eventSink{onEvent: config.OnEvent}
+	var events eventSink
+	if config.OnEvent != nil {
+		events = append(events, config.OnEvent)
+	}
 	if config.SendEvents {
-		events.send = sendEvent[M]
+		events = append(events, sendEvent[M])
 	}
 	engine, err := newEngine(ctx, config, events, isAgentic[M]())
 	if err != nil {

@@ -21,7 +21,7 @@ type run struct {
 	*edition
 	config *Config
 	mode   mode
-	events *eventSink
+	events eventSink
 
 	scope      scope
 	tools      []tool.BaseTool // dynamic tools the agent can run

@@ -35,7 +35,7 @@ import (
 // editions keeps the current edition.
 type editions struct {
 	config  *Config
-	events  *eventSink
+	events  eventSink
 	defers  bool    // the mode takes deferred definitions
 	groups  []Group // DynamicTools are the first
 	sources *sources.Sources
@@ -52,7 +52,7 @@ type building struct {
 	errs []error // by group, set when done
 }
 
-func newEditions(ctx context.Context, config *Config, events *eventSink, defers bool) (*editions, error) {
+func newEditions(ctx context.Context, config *Config, events eventSink, defers bool) (*editions, error) {
 	own := Group{Tools: config.DynamicTools}
 	e := &editions{config: config, events: events, defers: defers, groups: slices.Concat([]Group{own}, config.Groups)}
 	given := make([]sources.Group, len(e.groups))

@@ -146,7 +146,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 // DefaultSearchTimeout together, unless the call's context has a deadline of its own. After that
 // the model gets what was found by then.
 func (c *Catalog) Tool() tool.InvokableTool {
-	all := &run{scope: c.all(), events: &eventSink{}}
+	all := &run{scope: c.all()}
 	h := &host{
 		names:  ProtocolToolSearch.names(DefaultToolName),
 		prompt: c.prompt,
