@@ -505,12 +505,10 @@ var chineseTexts string
 func (config *Config) prompt() (*wording.Texts, error) {
 	names := config.Protocol.names(config.ToolName)
 	source := wording.Source{
-		Markdown: englishTexts, Protocol: config.Protocol.String(), IsListed: !config.Reminder.Disabled, Own: config.Texts,
+		Markdown: [...]string{English: englishTexts, Chinese: chineseTexts}[config.Language],
+		Protocol: config.Protocol.String(), IsListed: !config.Reminder.Disabled, Own: config.Texts,
 		Values: []string{"{tool}", names.search, "{add}", names.add, "{remove}", names.remove, "{show-all}", names.showAll, "{call}", names.call,
 			"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.Limits.MaxResultsCap)},
-	}
-	if config.Language == Chinese {
-		source.Markdown = chineseTexts
 	}
 	texts, err := source.Read()
 	if err != nil {

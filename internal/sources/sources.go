@@ -235,7 +235,8 @@ func (s *Sources) Refuse(c *Change, err error, tookTooLong bool) {
 // Problem returns the problem of a group's Source that failed.
 func (s *Sources) Problem(group int, err error) Problem {
 	g := s.groups[group]
-	return Problem{Group: g.Name, Part: partSource, Err: fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", g.field(partSource), err, len(s.Current().Tools))}
+	err = fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", g.field(partSource), err, len(s.Current().Tools))
+	return Problem{Group: g.Name, Part: partSource, Err: err}
 }
 
 // A Problem is something wrong with a part of a group.
