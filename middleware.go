@@ -24,28 +24,6 @@ type middleware[M adk.MessageType] struct {
 	engine *engine
 }
 
-// newMiddleware returns a middleware. The configuration already has its defaults.
-func newMiddleware[M adk.MessageType](ctx context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {
-	var events eventSink
-	if config.OnEvent != nil {
-		events = append(events, config.OnEvent)
-	}
-	if config.SendEvents {
-		events = append(events, sendEvent[M])
-	}
-	engine, err := newEngine(ctx, config, events, isAgentic[M]())
-	if err != nil {
-		return nil, err
-	}
-	return &middleware[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}, codecOf[M](), engine}, nil
-}
-
-// sendEvent sends an event to the agent's caller. It fails outside of a run, where there is
-// nobody to tell.
-func sendEvent[M adk.MessageType](ctx context.Context, e Event) {
-	_ = adk.TypedSendEvent(ctx, &adk.TypedAgentEvent[M]{Output: &adk.TypedAgentOutput[M]{CustomizedOutput: e}})
-}
-
 // BeforeAgent gives the agent the meta-tools and the dynamic tools that this request may see. It
 // fails if the agent already has a tool with the name of a meta-tool.
 func (m *middleware[M]) BeforeAgent(

@@ -108,5 +108,19 @@ func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.Typed
 	if len(config.DynamicTools) == 0 && len(config.Groups) == 0 {
 		return nil, errors.New("toolsearch: no DynamicTools and no Groups")
 	}
-	return newMiddleware[M](ctx, config)
+	var events eventSink
+	if config.OnEvent != nil {
+		events = append(events, config.OnEvent)
+	}
+	if config.SendEvents {
+		// Sending fails outside of a run, where there is nobody to tell.
+		events = append(events, func(ctx context.Context, e Event) {
+			_ = adk.TypedSendEvent(ctx, &adk.TypedAgentEvent[M]{Output: &adk.TypedAgentOutput[M]{CustomizedOutput: e}})
+		})
+	}
+	engine, err := newEngine(ctx, config, events, isAgentic[M]())
+	if err != nil {
+		return nil, err
+	}
+	return &middleware[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}, codecOf[M](), engine}, nil
 }
