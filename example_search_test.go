@@ -195,7 +195,7 @@ func ExampleRetriever() {
 		return
 	}
 	e := &demoEngine{}
-	stored, err := search.StoreDocuments(ctx, e, docs, search.StoreOptions{})
+	stored, err := search.StoreDocuments(ctx, e, docs, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,8 +42,8 @@ const (
 )
 
 const (
-	defaultStoreBatch = 100
-	maxContentBytes   = 32 << 10 // Milvus holds at most 64 KiB in a field, an embedder reads less
+	storeBatch      = 100      // documents in one call of the indexer
+	maxContentBytes = 32 << 10 // Milvus holds at most 64 KiB in a field, an embedder reads less
 )
 
 // documentSpace is the UUID namespace of DocumentID.
@@ -123,43 +122,30 @@ func inWords(name string) string {
 	return name + " " + words
 }
 
-// StoreOptions configures StoreDocuments. The zero value writes everything.
-type StoreOptions struct {
-	// BatchSize is how many documents one call of the indexer gets. Zero means 100.
-	BatchSize int
-
-	// Known maps DocumentID to MetaHash for the documents that the engine holds already. It
-	// is Stored.Hashes of an earlier run, or read from the engine. A document with the same
-	// hash is not written again. Nil means that everything is written.
-	Known map[string]string
-
-	// Progress is called after every batch with the number of documents written and the
-	// number to write. Nil means no calls.
-	Progress func(written, total int)
-
-	// Options are for the indexer's Store, such as indexer.WithEmbedding.
-	Options []indexer.Option
-}
-
 // Stored says what StoreDocuments did.
 type Stored struct {
 	Written   int               // documents written
-	Unchanged int               // documents that Known has with the same hash
+	Unchanged int               // documents that known has with the same hash
 	Hashes    map[string]string // DocumentID -> MetaHash of every document of the catalog that was written or unchanged
-	Gone      []string          // IDs in Known that belong to no tool of the catalog, sorted
+	Gone      []string          // IDs in known that belong to no tool of the catalog, sorted
 }
 
-// StoreDocuments writes the documents of a catalog into an engine, one batch at a time.
-// SchemaDocument makes the documents. IDs follow from names, so writing again overwrites
-// instead of adding.
+// StoreDocuments writes the documents of a catalog into an engine, 100 in one call of the
+// indexer. SchemaDocument makes the documents. IDs follow from names, so writing again
+// overwrites instead of adding. The options are for the indexer's Store, such as
+// indexer.WithEmbedding.
+//
+// known maps DocumentID to MetaHash for the documents that the engine holds already. It is
+// Stored.Hashes of an earlier run, or read from the engine. A document with the same hash is
+// not written again. Nil means that everything is written.
 //
 // Documents of tools that have left the catalog stay in the engine, because eino's Indexer
 // cannot delete. The searcher Retriever drops them, but they take up places in the engine's
-// answers. Stored.Gone lists those in Known. The engine's own client can delete them.
+// answers. Stored.Gone lists those in known. The engine's own client can delete them.
 //
 // An empty or repeated name is an error before anything is written. After that, the first
 // batch that fails ends the call. Stored then says what was written before, and its Hashes
-// can be the Known of another attempt. Some indexers of eino-ext report success even if the
+// can be the known of another attempt. Some indexers of eino-ext report success even if the
 // engine refused documents, such as es8 at v0.0.0-20251205123657; examples/elasticsearch
 // shows how to make sure. The Qdrant indexer at v0.0.0-20251128213542 fails on tags and
 // aliases; examples/qdrant shows how to store them.
@@ -167,34 +153,31 @@ type Stored struct {
 // This Indexer writes the catalog when a middleware is built, and then searches the engine:
 //
 //	Index: func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-//		if _, err := search.StoreDocuments(ctx, indexer, docs, search.StoreOptions{}); err != nil {
+//		if _, err := search.StoreDocuments(ctx, indexer, docs, nil); err != nil {
 //			return nil, err
 //		}
 //		return search.Retriever(retriever)(ctx, docs)
 //	}
-func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, options StoreOptions) (Stored, error) {
+func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, known map[string]string,
+	options ...indexer.Option) (Stored, error) {
 	stored := Stored{Hashes: make(map[string]string, len(docs))}
 	if foreign.IsNil(ix) {
 		return stored, fmt.Errorf("toolsearch: no indexer to store documents with")
 	}
-	changed, err := stored.compare(docs, options.Known)
+	changed, err := stored.compare(docs, known)
 	if err != nil {
 		return stored, err
 	}
 	info := runInfo(components.ComponentOfIndexer, ix)
-	batches := slices.Chunk(changed, max(1, cmp.Or(options.BatchSize, defaultStoreBatch)))
-	for batch := range batches {
+	for batch := range slices.Chunk(changed, storeBatch) {
 		if err := ctx.Err(); err != nil {
 			return stored, err
 		}
-		if err := writeBatch(callbacks.ReuseHandlers(ctx, info), ix, docs, batch, options.Options, stored.Hashes); err != nil {
+		if err := writeBatch(callbacks.ReuseHandlers(ctx, info), ix, docs, batch, options, stored.Hashes); err != nil {
 			return stored, fmt.Errorf("toolsearch: storing documents %d to %d of %d: %w",
 				stored.Written+1, stored.Written+len(batch), len(changed), err)
 		}
 		stored.Written += len(batch)
-		if options.Progress != nil {
-			options.Progress(stored.Written, len(changed))
-		}
 	}
 	return stored, nil
 }

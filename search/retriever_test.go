@@ -392,7 +392,7 @@ func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	}
 	before, err := search.Documents(infos, nil)
 	require.NoError(t, err)
-	_, err = search.StoreDocuments(t.Context(), e, before, search.StoreOptions{})
+	_, err = search.StoreDocuments(t.Context(), e, before, nil)
 	require.NoError(t, err)
 	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], &toolsearch.CatalogOptions{Index: search.Retriever(e)})
 	require.NoError(t, err)
@@ -466,41 +466,38 @@ func lettersOf(n int) (docs []search.Document) {
 
 func TestStoreDocuments(t *testing.T) {
 	e := &engine{}
-	var progress []string
-	options := search.StoreOptions{BatchSize: 3, Progress: func(written, total int) { progress = append(progress, fmt.Sprintf("%d/%d", written, total)) }}
-	first, err := search.StoreDocuments(t.Context(), e, lettersOf(7), options)
+	first, err := search.StoreDocuments(t.Context(), e, lettersOf(207), nil)
 	require.NoError(t, err)
-	require.Equal(t, 7, first.Written)
-	require.Len(t, first.Hashes, 7)
-	require.Equal(t, []int{3, 3, 1}, e.batches)
-	require.Equal(t, []string{"3/7", "6/7", "7/7"}, progress)
+	require.Equal(t, 207, first.Written)
+	require.Len(t, first.Hashes, 207)
+	require.Equal(t, []int{100, 100, 7}, e.batches)
 
 	// The same documents are stored again, and replace those in the engine.
-	again, err := search.StoreDocuments(t.Context(), e, lettersOf(7), search.StoreOptions{})
+	again, err := search.StoreDocuments(t.Context(), e, lettersOf(207), nil)
 	assert.NoError(t, err, "again")
-	assert.Len(t, e.documents, 7, "again")
+	assert.Len(t, e.documents, 207, "again")
 	assert.Equal(t, first.Hashes, again.Hashes, "again")
-	require.Equal(t, []int{7}, e.batches[3:], "again")
+	require.Equal(t, []int{100, 100, 7}, e.batches[3:], "again")
 
 	// Only changes are stored: two tools are gone, one is new, and one has another description.
-	docs := append(lettersOf(5), doc("new", "Works"))
+	docs := append(lettersOf(205), doc("new", "Works"))
 	docs[1].Description = "Plays"
-	later, err := search.StoreDocuments(t.Context(), e, docs, search.StoreOptions{Known: first.Hashes})
-	gone := []string{search.DocumentID("tool_5"), search.DocumentID("tool_6")}
+	later, err := search.StoreDocuments(t.Context(), e, docs, first.Hashes)
+	gone := []string{search.DocumentID("tool_205"), search.DocumentID("tool_206")}
 	slices.Sort(gone)
 	assert.NoError(t, err, "later")
 	assert.Equal(t, 2, later.Written, "later")
-	assert.Equal(t, 4, later.Unchanged, "later")
-	assert.Len(t, later.Hashes, 6, "later")
+	assert.Equal(t, 204, later.Unchanged, "later")
+	assert.Len(t, later.Hashes, 206, "later")
 	assert.Equal(t, gone, later.Gone, "later")
-	assert.Equal(t, []int{2}, e.batches[4:], "later")
+	assert.Equal(t, []int{2}, e.batches[6:], "later")
 	require.Contains(t, e.documents, search.DocumentID("tool_1"), "later")
 	assert.Equal(t, "tool_1 tool 1\nPlays", e.documents[search.DocumentID("tool_1")].Content, "later")
-	none, err := search.StoreDocuments(t.Context(), e, docs, search.StoreOptions{Known: later.Hashes})
+	none, err := search.StoreDocuments(t.Context(), e, docs, later.Hashes)
 	assert.NoError(t, err, "nothing new")
 	assert.Zero(t, none.Written, "nothing new")
-	assert.Equal(t, 6, none.Unchanged, "nothing new")
-	assert.Len(t, e.batches, 5, "nothing new")
+	assert.Equal(t, 206, none.Unchanged, "nothing new")
+	assert.Len(t, e.batches, 7, "nothing new")
 }
 
 type storing func([]*schema.Document) ([]string, error)
@@ -527,21 +524,21 @@ func TestStoreDocumentsFails(t *testing.T) {
 		written int
 		want    string
 	}{
-		{"an error", failing(2, func([]*schema.Document) ([]string, error) { return nil, full }), lettersOf(7), 3, "documents 4 to 6 of 7: disk full"},
-		{"a panic", failing(3, func([]*schema.Document) ([]string, error) { panic("nil map") }), lettersOf(7), 6, "documents 7 to 7 of 7: panic: nil map"},
-		{"too few IDs", failing(1, func([]*schema.Document) ([]string, error) { return []string{"1"}, nil }), lettersOf(7), 0, "has stored 1 of 3"},
+		{"an error", failing(2, func([]*schema.Document) ([]string, error) { return nil, full }), lettersOf(207), 100, "documents 101 to 200 of 207: disk full"},
+		{"a panic", failing(3, func([]*schema.Document) ([]string, error) { panic("nil map") }), lettersOf(207), 200, "documents 201 to 207 of 207: panic: nil map"},
+		{"too few IDs", failing(1, func([]*schema.Document) ([]string, error) { return []string{"1"}, nil }), lettersOf(207), 0, "has stored 1 of 100"},
 		{"an empty name", &engine{}, []search.Document{doc("a", ""), doc("", "")}, 0, "document 1: empty name"},
 		{"a name twice", &engine{}, []search.Document{doc("a", ""), doc("b", ""), doc("a", "")}, 0, `documents 0 and 2 are both named "a"`},
 		{"a nil indexer", (*engine)(nil), lettersOf(1), 0, "no indexer"},
 	} {
-		stored, err := search.StoreDocuments(t.Context(), tt.indexer, tt.docs, search.StoreOptions{BatchSize: 3})
+		stored, err := search.StoreDocuments(t.Context(), tt.indexer, tt.docs, nil)
 		assert.ErrorContains(t, err, tt.want, "%s", tt.what)
 		assert.Equal(t, tt.written, stored.Written, "%s", tt.what)
 		assert.Len(t, stored.Hashes, tt.written, "%s", tt.what)
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	stored, err := search.StoreDocuments(done, &engine{}, lettersOf(7), search.StoreOptions{})
+	stored, err := search.StoreDocuments(done, &engine{}, lettersOf(207), nil)
 	assert.ErrorIs(t, err, context.Canceled, "cancelled")
 	assert.Zero(t, stored.Written, "cancelled")
 }

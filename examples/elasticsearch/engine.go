@@ -70,7 +70,7 @@ func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo) (search.Sto
 	if err != nil {
 		return search.Stored{}, err
 	}
-	stored, err := search.StoreDocuments(ctx, ix, docs, search.StoreOptions{Known: known})
+	stored, err := search.StoreDocuments(ctx, ix, docs, known)
 	if err != nil {
 		return stored, err
 	}
