@@ -2,7 +2,6 @@ package letters
 
 import (
 	"cmp"
-	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -50,12 +49,6 @@ type Terms struct {
 	starts  []int    // by length: the first term of at least that length
 }
 
-// ofLength returns the terms that have at least from and at most to bytes, as a part of ids.
-func (n *Terms) ofLength(from, to int) (start, end int) {
-	longest := len(n.starts) - 1
-	return n.starts[min(max(0, from), longest)], n.starts[min(to+1, longest)]
-}
-
 // NewTerms returns the terms of an index by their numbers, with the bounds of their postings: the
 // number of tools that have term t is bounds[t+1] - bounds[t].
 func NewTerms(terms []string, bounds []int32) *Terms {
@@ -99,9 +92,10 @@ func (n *Terms) Of(word string, mayBeCut bool) (nearest []int32) {
 		slips int
 	}
 	var found []nearTerm
-	start, end := n.ofLength(len(word)-slips, len(word)+slips)
+	longest := len(n.starts) - 1
+	start, end := n.starts[min(len(word)-slips, longest)], n.starts[min(len(word)+slips+1, longest)]
 	if mayBeCut {
-		_, end = n.ofLength(0, math.MaxInt-1)
+		end = len(n.ids)
 	}
 	for i := start; i < end; i++ {
 		letters := n.letters[i]
@@ -118,7 +112,7 @@ func (n *Terms) Of(word string, mayBeCut bool) (nearest []int32) {
 	}
 	// Of equally near terms, the more frequent term is likelier.
 	slices.SortFunc(found, func(a, b nearTerm) int {
-		return cmp.Or(cmp.Compare(a.slips, b.slips), cmp.Compare(n.frequency(b.id), n.frequency(a.id)), strings.Compare(n.terms[a.id], n.terms[b.id]))
+		return cmp.Or(a.slips-b.slips, int(n.frequency(b.id)-n.frequency(a.id)), strings.Compare(n.terms[a.id], n.terms[b.id]))
 	})
 	for _, term := range found[:min(len(found), maxNearTerms)] {
 		if term.slips == found[0].slips { // only the nearest
