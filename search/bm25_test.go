@@ -189,17 +189,6 @@ func TestBM25ExplainsExactly(t *testing.T) {
 	}
 }
 
-// A restricted BM25 knows no word, frequency, length or name of other documents.
-func TestBM25LeavesNoTrace(t *testing.T) {
-	random := rand.New(rand.NewPCG(6, 2))
-	for _, index := range []search.Indexer{search.BM25, search.BM25Options{K1: 2, Coverage: -1, Hint: search.Field{Weight: -1}}.Index} {
-		for range testtools.Rounds(8, 1) {
-			docs := randomDocs(random, 80)
-			checkNoTrace(t, index, searcherOf(t, index, docs...), docs, random, bm25Text)
-		}
-	}
-}
-
 // Parameters are found wherever they are in the schema.
 func TestBM25ReadsWholeSchemas(t *testing.T) {
 	text := `{"type":"object","properties":{

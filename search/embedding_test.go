@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -69,16 +67,7 @@ func (e *wordEmbedder) texts() []string {
 
 func TestEmbeddingSearcher(t *testing.T) {
 	index := search.Embedding(&wordEmbedder{})
-	checkSearcher(t, index, func(random *rand.Rand, docs []search.Document) string {
-		if random.IntN(4) == 0 {
-			return testtools.Pick(random, docs).Name
-		}
-		words := []string{testtools.Pick(random, testtools.Words), testtools.Pick(random, testtools.Words)}
-		if random.IntN(3) == 0 {
-			words[0] = "+" + words[0]
-		}
-		return strings.Join(words, " ")
-	})
+	checkSearcher(t, index, nameOrWords)
 	checkHostile(t, index)
 }
 

@@ -101,9 +101,6 @@ func TestFuzzyIsASearcher(t *testing.T) {
 	checkSearcher(t, search.FuzzyOptions{MaxHits: -1, MinLikeness: 0.4}.Index, func(random *rand.Rand, _ []search.Document) string {
 		return testtools.Pick(random, testtools.Words) + " " + testtools.Pick(random, []string{"mesage", "usr", "cmt", "isue", "+fiel", "calender"})
 	})
-}
-
-func TestFuzzyOfHostileTexts(t *testing.T) {
 	checkHostile(t, search.Fuzzy)
 }
 

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,16 +25,7 @@ func TestHybridSearcher(t *testing.T) {
 			Weights: []float64{1, 0.3, 0.7}, Depth: -1,
 		}.Index,
 	} {
-		checkSearcher(t, index, func(random *rand.Rand, docs []search.Document) string {
-			if random.IntN(4) == 0 {
-				return testtools.Pick(random, docs).Name
-			}
-			words := []string{testtools.Pick(random, testtools.Words), testtools.Pick(random, testtools.Words)}
-			if random.IntN(3) == 0 {
-				words[0] = "+" + words[0]
-			}
-			return strings.Join(words, " ")
-		})
+		checkSearcher(t, index, nameOrWords)
 		checkHostile(t, index)
 	}
 }
@@ -246,16 +235,6 @@ func TestHybridRestricts(t *testing.T) {
 	hits, err = find(t.Context(), some, search.ParseQuery("tool_a"))
 	assert.NoError(t, err)
 	assert.Len(t, hits, 2, "asked for a hidden tool by its name")
-}
-
-// Parts that find no more than a few hits, and hybrids that read no more, leave no trace either.
-func TestHybridLeavesNoTrace(t *testing.T) {
-	random := rand.New(rand.NewPCG(6, 4))
-	index := search.HybridOptions{Parts: []search.Indexer{search.Fuzzy, search.Hybrid(search.BM25, search.Similarity)}, Depth: 7}.Index
-	for range testtools.Rounds(5, 1) {
-		docs := randomDocs(random, 80)
-		checkNoTrace(t, index, searcherOf(t, index, docs...), docs, random, bm25Text)
-	}
 }
 
 // A hybrid cannot be restricted if one of its parts cannot.

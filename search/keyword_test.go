@@ -13,7 +13,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // These are the tiers of the keyword scorer. An expected score is written as its sum.
@@ -73,14 +72,6 @@ func TestKeywordScores(t *testing.T) {
 }
 
 // Explain gives each found tool the score that Search gives it.
-func TestKeywordLeavesNoTrace(t *testing.T) {
-	random := rand.New(rand.NewPCG(6, 3))
-	for range 10 {
-		docs := randomDocs(random, 80)
-		checkNoTrace(t, search.Keyword, searcherOf(t, search.Keyword, docs...), docs, random, bm25Text)
-	}
-}
-
 func TestKeywordExplains(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 7))
 	infos := testtools.RandomCatalog(random, 200)

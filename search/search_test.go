@@ -84,6 +84,15 @@ func randomDocs(random *rand.Rand, size int) []search.Document {
 	return docs
 }
 
+// nameOrWords asks for a name or for two words, the first of which may be required.
+func nameOrWords(random *rand.Rand, docs []search.Document) string {
+	if random.IntN(4) == 0 {
+		return testtools.Pick(random, docs).Name
+	}
+	first, second := testtools.Pick(random, testtools.Words), testtools.Pick(random, testtools.Words)
+	return testtools.Pick(random, []string{"", "", "+"}) + first + " " + second
+}
+
 // checkSearcher asks a searcher many queries over random catalogs. It checks what Searcher and
 // Explainer promise about the answers.
 func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []search.Document) string) {
@@ -223,6 +232,28 @@ func checkNoTrace(t *testing.T, index search.Indexer, s search.Searcher, docs []
 		require.NoError(t, err, "%q", text)
 		assertList(t, wanted.Hits, answer.Hits, "%q, without the other documents, and restricted", text)
 		assert.Equal(t, wanted.Total, answer.Total, "%q, without the other documents, and restricted", text)
+	}
+}
+
+// A restricted searcher knows no word, frequency, length or name of other documents. Neither do parts
+// that find no more than a few hits, and hybrids that read no more.
+func TestSearchersLeaveNoTrace(t *testing.T) {
+	for _, tt := range []struct {
+		seed   uint64
+		rounds int
+		index  search.Indexer
+	}{
+		{3, 10, search.Keyword},
+		{2, testtools.Rounds(8, 1), search.BM25},
+		{2, testtools.Rounds(8, 1), search.BM25Options{K1: 2, Coverage: -1, Hint: search.Field{Weight: -1}}.Index},
+		{4, testtools.Rounds(5, 1), search.HybridOptions{
+			Parts: []search.Indexer{search.Fuzzy, search.Hybrid(search.BM25, search.Similarity)}, Depth: 7}.Index},
+	} {
+		random := rand.New(rand.NewPCG(6, tt.seed))
+		for range tt.rounds {
+			docs := randomDocs(random, 80)
+			checkNoTrace(t, tt.index, searcherOf(t, tt.index, docs...), docs, random, bm25Text)
+		}
 	}
 }
 

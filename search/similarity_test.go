@@ -158,9 +158,6 @@ func TestSimilarityIsASearcher(t *testing.T) {
 	}
 	checkSearcher(t, search.Similarity, ask)
 	checkSearcher(t, search.SimilarityOptions{Floor: 0.3, WordBonus: -1}.Index, ask)
-}
-
-func TestSimilarityOfHostileTexts(t *testing.T) {
 	checkHostile(t, search.Similarity)
 }
 
