@@ -268,6 +268,7 @@ func TestBM25Values(t *testing.T) {
 	}
 	for _, query := range []string{
 		"walnut pecan", "pecan's walnut's", `"walnut" and "pecan"`, `walnut "walnut" pecan`, `pecan "walnut`, "walnut, pecan.", "walnut's 5' pecan",
+		`walnut pecan "`,
 	} {
 		assert.Equal(t, []int{0, 1}, bestOf(t, s, search.ParseQuery(query)), "%q: both words count the same", query)
 	}

@@ -52,7 +52,7 @@ func quoteEnd(text string, start, inner int, closing string, before rune) int {
 	if text[start] == '\'' && isOfWord(before) {
 		return 0
 	}
-	for i := inner; i < min(len(text), inner+maxQuoted); {
+	for i := inner; ; {
 		length := strings.Index(text[i:min(len(text), inner+maxQuoted)], closing)
 		if length < 0 {
 			return 0
@@ -63,7 +63,6 @@ func quoteEnd(text string, start, inner int, closing string, before rune) int {
 		}
 		i = end
 	}
-	return 0
 }
 
 // isTokenRune reports whether r may stand in a file name or an address.
