@@ -20,86 +20,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// Most benchmarks measure the same work of Eino's package in the same run. Machines are noisy, so
-// compare the two by their ratio.
-//
-//	go test -run '^$' -bench . -benchmem
-
-// benchSizes returns the sizes of catalogs. With -short, no index takes a second to build.
-func benchSizes() []int {
-	sizes := []int{100, 1_000, 10_000, 100_000}
-	return sizes[:testtools.Rounds(4, 3)]
-}
-
 var benchQueries = []string{
 	`{"query":"create issue"}`, `{"query":"slack send message"}`,
 	`{"query":"+github list pull requests","max_results":10}`, `{"query":"read the content of a file"}`,
 }
 
-func measure(b *testing.B, work func(i int) error) {
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		if err := work(i); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// asking is the work of asking a tool all queries in turn.
-func asking(t tool.InvokableTool) func(i int) error {
-	return func(i int) error {
-		_, err := t.InvokableRun(context.Background(), benchQueries[i%len(benchQueries)])
-		return err
-	}
-}
-
-func BenchmarkKeyword(b *testing.B) {
-	for _, size := range benchSizes() {
-		infos := testtools.BenchCatalog(size)
-		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
-		require.NoError(b, err)
-		b.Run(fmt.Sprintf("tools=%d/ours", size), func(b *testing.B) { measure(b, asking(catalog.Tool())) })
-		b.Run(fmt.Sprintf("tools=%d/eino", size), func(b *testing.B) { measure(b, asking(testtools.NewOracle(b, infos))) })
-	}
-}
-
-// BenchmarkKeywordWorstQueries measures the queries that an index helps least: single letters,
-// which nearly every tool contains, and pieces that span two parts of a name.
-func BenchmarkKeywordWorstQueries(b *testing.B) {
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), testtools.BenchCatalog(10_000), nil)
-	require.NoError(b, err)
-	for _, query := range []string{"e", "a b c d e f g h", "_", "e_issue", "t_1"} {
-		b.Run(query, func(b *testing.B) {
-			measure(b, func(int) error {
-				_, err := catalog.Search(context.Background(), query, 5)
-				return err
-			})
-		})
-	}
-}
-
-// BenchmarkBuild measures the time to compile a catalog. It is compared with a single query of
-// Eino's scorer, which does that work for every query.
-func BenchmarkBuild(b *testing.B) {
-	for _, size := range benchSizes() {
-		infos := testtools.BenchCatalog(size)
-		b.Run(fmt.Sprintf("tools=%d/ours", size), func(b *testing.B) {
-			measure(b, func(int) error {
-				_, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
-				return err
-			})
-		})
-		b.Run(fmt.Sprintf("tools=%d/eino-query", size), func(b *testing.B) {
-			theirs := testtools.NewOracle(b, infos)
-			measure(b, func(int) error {
-				_, err := theirs.InvokableRun(context.Background(), benchQueries[0])
-				return err
-			})
-		})
-	}
-}
-
-// BenchmarkState measures the work before a model call, late in a long conversation.
+// BenchmarkState measures the work before a model call, late in a long conversation, and the same work of Eino's package.
+// Machines are noisy, so compare the two by their ratio. The module workshop/benchmarks measures searches.
+//
+//	go test -run '^$' -bench State -benchmem .
 func BenchmarkState(b *testing.B) {
 	b.Run("message", benchmarkState[*schema.Message])
 	b.Run("agentic", benchmarkState[*schema.AgenticMessage])
@@ -139,30 +68,13 @@ func benchmarkState[M adk.MessageType](b *testing.B) {
 				state := &adk.TypedChatModelAgentState[M]{Messages: history, ToolInfos: shown}
 				_, state, err = middleware.BeforeModelRewriteState(ctx, state, nil)
 				require.NoError(b, err)
-				measure(b, func(int) error {
+				b.ReportAllocs()
+				for b.Loop() {
 					_, _, err := middleware.BeforeModelRewriteState(ctx, state, nil)
-					return err
-				})
+					require.NoError(b, err)
+				}
 			})
 		}
-	}
-}
-
-func BenchmarkBM25(b *testing.B) {
-	for _, size := range benchSizes() {
-		infos := testtools.BenchCatalog(size)
-		build := func() (*toolsearch.Catalog, error) {
-			return toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: toolsearch.BM25})
-		}
-		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
-			measure(b, func(int) error {
-				_, err := build()
-				return err
-			})
-		})
-		catalog, err := build()
-		require.NoError(b, err)
-		b.Run(fmt.Sprintf("tools=%d/query", size), func(b *testing.B) { measure(b, asking(catalog.Tool())) })
 	}
 }
 

@@ -200,6 +200,7 @@ func modulesOf(t *testing.T, packages ...string) map[string]bool {
 // docs/dependencies.md lists the modules that a program builds with this package: those that come
 // with Eino's ADK, and those that come in addition.
 func TestDependencies(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
@@ -227,6 +228,7 @@ func TestDependencies(t *testing.T) {
 // Only the command line tool speaks MCP: whoever imports a package of this module compiles nothing of
 // the SDK. Who does not import the module otel builds nothing of OpenTelemetry.
 func TestWhatIsBuiltWithoutBeingAsked(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs the go command")
 	}
@@ -358,6 +360,7 @@ func TestDirectionOfImports(t *testing.T) {
 
 // In each table of docs/architecture.md, a file uses only files above it and files of its own line.
 func TestFilesUseFilesAbove(t *testing.T) {
+	t.Parallel()
 	architecture, err := os.ReadFile("docs/architecture.md")
 	require.NoError(t, err)
 	for dir, heading := range map[string]string{".": "\n## The root package", "search": "\n## Package search"} {

@@ -61,8 +61,9 @@ type addingMiddleware[M adk.MessageType] struct {
 	tools []tool.BaseTool
 }
 
-func (a *addingMiddleware[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context,
-	*adk.ChatModelAgentContext, error) {
+func (a *addingMiddleware[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	next := *runCtx
 	next.Tools = append(slices.Clone(runCtx.Tools), a.tools...)
 	return ctx, &next, nil

@@ -120,7 +120,7 @@ var dropInTable = []program{
 	{name: "an instruction and own tools", instruction: "Be brief.", static: testtools.EchoTools("clock: The time"),
 		turns: []turn{calling("clock"), searching(`{"query":"mail"}`), calling("send_mail")}},
 	{name: "a tool that returns directly", direct: "get_weather", turns: []turn{searching(`{"query":"weather"}`), calling("get_weather")}},
-	{name: "a tool that fails", dynamic: []tool.BaseTool{failingTool{testtools.InfoOnly{Of: takingNothing("cut_grass")}}},
+	{name: "a tool that fails", dynamic: []tool.BaseTool{errorTool{testtools.InfoOnly{Of: takingNothing("cut_grass")}, mows}},
 		turns: []turn{searching(`{"query":"grass"}`), calling("cut_grass")}},
 	{name: "a tool that interrupts, and a resumption",
 		dynamic: append(testtools.NewsTools(), &confirmTool{testtools.PlainTool{Of: takingNothing("delete_all")}}), interrupted: true,

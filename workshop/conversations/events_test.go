@@ -174,20 +174,6 @@ func TestPreselectAuto(t *testing.T) {
 	assert.ErrorContains(t, err, "Preselect -2")
 }
 
-// The run goes on without preselected tools when the searcher fails, and an event says so.
-func TestPreselectFails(t *testing.T) {
-	var told []*toolsearch.FailureEvent
-	config := toolsearch.Config{
-		DynamicTools: testtools.NewsTools(), Preselect: 2, OnEvent: hearing(&told),
-		Index: testtools.Canned{Err: errMower}.Index,
-	}
-	o := converse(t, way{}, agentOver[chat](t, config), searching(`{"query":"mail"}`))
-	checkSaw(t, "the model", o, "tool_search", "tool_search send_mail")
-	require.NotEmpty(t, told, "the failure events")
-	assert.ErrorIs(t, told[0].Err, errMower)
-	assert.ErrorContains(t, told[0].Err, "Preselect")
-}
-
 // Events log neither queries nor the texts of errors, because a query may quote a user and an
 // error may quote a query. The keys of an event are always the same.
 func TestEventsLogThemselves(t *testing.T) {
@@ -264,7 +250,7 @@ func (l *told) add(e toolsearch.Event) {
 	case *toolsearch.CatalogEvent:
 		*l = append(*l, fmt.Sprintf("catalog %d +%d -%d", e.Tools, e.Added, e.Removed))
 	case *toolsearch.FailureEvent:
-		*l = append(*l, "failure "+e.Part)
+		*l = append(*l, fmt.Sprintf("failure %s, no mower: %v", e.Part, errors.Is(e.Err, errMower)))
 	default:
 		*l = append(*l, fmt.Sprintf("unknown %T", e))
 	}
@@ -332,11 +318,11 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 		{name: "a source answers for the first time", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("fax: Faxes", "cut_grass: Mows")}}}, turns: []turn{selecting("fax")},
 			want: told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][] changed"}},
 		{name: "a source fails", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: down}}}, turns: []turn{selecting("send_mail")},
-			want: told{"failure Source", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed"}},
+			want: told{"failure Source, no mower: true", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed"}},
 		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("clock: Lies", "fax: Faxes")}}}, static: testtools.EchoTools("clock: The time"),
-			want: told{"catalog 7 +2 -0", "failure Source"}},
+			want: told{"catalog 7 +2 -0", "failure Source, no mower: false"}},
 		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: testtools.Canned{Err: errMower}.Index},
-			want: told{"failure Preselect"}},
+			want: told{"failure Preselect, no mower: true"}},
 	} {
 		for _, send := range []bool{false, true} {
 			tt.config.DynamicTools, tt.config.SendEvents = testtools.NewsTools(), send
@@ -395,19 +381,6 @@ func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
 		e.Duration, e.Tokens, e.ListTokens = 0, 0, 0
 		assert.Equal(t, &toolsearch.CatalogEvent{Tools: tt.tools, Added: tt.added, Removed: tt.removed}, e, tt.name)
 	}
-}
-
-// The error of a FailureEvent is that of the Source.
-func TestFailureEvents(t *testing.T) {
-	var failures []*toolsearch.FailureEvent
-	config := toolsearch.Config{
-		DynamicTools: testtools.NewsTools(), OnEvent: hearing(&failures),
-		Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return nil, errMower }}},
-	}
-	checkSaw(t, "the model", converse(t, way{}, agentOver[chat](t, config)), "tool_search")
-	require.Len(t, failures, 1)
-	assert.ErrorIs(t, failures[0].Err, errMower)
-	assert.ErrorContains(t, failures[0].Err, "5 tools stays")
 }
 
 // Nothing is locked while OnEvent runs. At the first event of each kind, OnEvent reads the session

@@ -100,33 +100,6 @@ func TestSessionIsBounded(t *testing.T) {
 	assert.NotContains(t, read.Loaded(), names[most])
 }
 
-// A session carries loaded tools over to runs without history.
-func TestSessionOverRuns(t *testing.T) {
-	inAllWays(t, testSessionOverRuns[chat], testSessionOverRuns[agentic])
-}
-
-func testSessionOverRuns[M adk.MessageType](t *testing.T, w way) {
-	var session toolsearch.Session
-	config := agentOver[M](t, toolsearch.Config{})
-	run := func(name string, turns []turn, saw ...string) {
-		t.Helper()
-		checkSaw(t, name, converseIn(toolsearch.WithSession(context.Background(), &session), t, w, config, turns...), saw...)
-	}
-	run("the first run", []turn{selecting("send_mail,get_weather"), calling("list_stocks")},
-		"tool_search", "tool_search send_mail get_weather", "tool_search send_mail get_weather list_stocks")
-	assert.Equal(t, []string{"send_mail", "get_weather", "list_stocks"}, session.Loaded())
-
-	text, err := json.Marshal(&session)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal([]byte(`[]`), &session))
-	require.NoError(t, json.Unmarshal(text, &session))
-	const kept = "tool_search send_mail get_weather list_stocks"
-	run("the second run", []turn{calling("get_weather"), selecting("get_forecast,send_mail")}, kept, kept, kept+" get_forecast")
-	assert.Equal(t, []string{"send_mail", "get_weather", "list_stocks", "get_forecast"}, session.Loaded(), "in the order of first loading")
-	o := converse(t, w, config)
-	checkSaw(t, "a run without the session", o, "tool_search")
-}
-
 // A run changes its session in these ways.
 func TestWhatIsInASession(t *testing.T) {
 	inAllWays(t, testWhatIsInASession[chat], testWhatIsInASession[agentic])
@@ -248,8 +221,9 @@ type ownSession[M adk.MessageType] struct {
 	own func() *toolsearch.Session
 }
 
-func (h ownSession[M]) BeforeAgent(ctx context.Context, runCtx *adk.ChatModelAgentContext) (context.Context,
-	*adk.ChatModelAgentContext, error) {
+func (h ownSession[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
 	return toolsearch.WithSession(ctx, h.own()), runCtx, nil
 }
 

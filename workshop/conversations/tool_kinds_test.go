@@ -241,40 +241,57 @@ func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool f
 // failure ends the run: see TestToolFailureEndsTheRunAndNothingElse.
 
 type (
-	failingStreamTool          struct{ testtools.InfoOnly }
-	failingEnhancedTool        struct{ testtools.InfoOnly }
-	failingEnhancedStreamTool  struct{ testtools.InfoOnly }
-	breakingEnhancedStreamTool struct{ testtools.InfoOnly } // fails within its stream
-	panickingStreamTool        struct{ testtools.InfoOnly } // panics within its stream
-
-	// errorTool fails with what its function returns.
+	// These tools do what their functions do.
 	errorTool struct {
 		testtools.InfoOnly
 		err func(ctx context.Context) error
 	}
+	textStreamTool struct {
+		testtools.InfoOnly
+		stream func() (textStream, error)
+	}
+	resultStreamTool struct {
+		testtools.InfoOnly
+		stream func() (resultStream, error)
+	}
+	failingEnhancedTool struct{ testtools.InfoOnly }
 )
 
-func (failingStreamTool) StreamableRun(context.Context, string, ...tool.Option) (textStream, error) {
-	return nil, errMower
+func (e errorTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
+	return "", e.err(ctx)
+}
+
+func (s textStreamTool) StreamableRun(context.Context, string, ...tool.Option) (textStream, error) {
+	return s.stream()
+}
+
+func (s resultStreamTool) StreamableRun(context.Context, *schema.ToolArgument, ...tool.Option) (resultStream, error) {
+	return s.stream()
 }
 
 func (failingEnhancedTool) InvokableRun(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.ToolResult, error) {
 	return nil, errMower
 }
 
-func (failingEnhancedStreamTool) StreamableRun(context.Context, *schema.ToolArgument, ...tool.Option) (resultStream, error) {
-	return nil, errMower
+// fails ends a stream at once, and breaks after its first part.
+func fails[T any]() (*schema.StreamReader[T], error) { return nil, errMower }
+
+func breaks[T any](first T) func() (*schema.StreamReader[T], error) {
+	return func() (*schema.StreamReader[T], error) {
+		reader, writer := schema.Pipe[T](2)
+		defer writer.Close()
+		writer.Send(first, nil)
+		writer.Send(*new(T), errMower)
+		return reader, nil
+	}
 }
 
-func (breakingEnhancedStreamTool) StreamableRun(context.Context, *schema.ToolArgument, ...tool.Option) (resultStream, error) {
-	reader, writer := schema.Pipe[*schema.ToolResult](2)
-	defer writer.Close()
-	writer.Send(enhanced("half the "), nil)
-	writer.Send(nil, errMower)
-	return reader, nil
-}
+// mows fails.
+func mows(context.Context) error { return errMower }
 
-func (panickingStreamTool) StreamableRun(context.Context, string, ...tool.Option) (textStream, error) {
+func panics(context.Context) error { panic(errMower.Error()) }
+
+func panicsWithin() (textStream, error) {
 	lines := schema.StreamReaderFromArray([]string{"half the ", "other half"})
 	return schema.StreamReaderWithConvert(lines, func(line string) (string, error) {
 		if line == "other half" {
@@ -282,10 +299,6 @@ func (panickingStreamTool) StreamableRun(context.Context, string, ...tool.Option
 		}
 		return line, nil
 	}), nil
-}
-
-func (e errorTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
-	return "", e.err(ctx)
 }
 
 func TestToolErrorsAreExplained(t *testing.T) {
@@ -302,14 +315,14 @@ func testToolErrors[M adk.MessageType](t *testing.T, w way) {
 		broken tool.BaseTool
 		want   string
 	}{
-		{failingTool{mower}, told},
-		{failingStreamTool{mower}, told},
+		{errorTool{mower, mows}, told},
+		{textStreamTool{mower, fails[string]}, told},
 		{failingEnhancedTool{mower}, told},
-		{failingEnhancedStreamTool{mower}, told},
-		{breakingTool{mower}, "half the \n" + told},
-		{breakingEnhancedStreamTool{mower}, "half the \n" + told},
-		{panickingTool{mower}, panicked},
-		{panickingStreamTool{mower}, "half the \n" + panicked},
+		{resultStreamTool{mower, fails[*schema.ToolResult]}, told},
+		{textStreamTool{mower, breaks("half the ")}, "half the \n" + told},
+		{resultStreamTool{mower, breaks(enhanced("half the "))}, "half the \n" + told},
+		{errorTool{mower, panics}, panicked},
+		{textStreamTool{mower, panicsWithin}, "half the \n" + panicked},
 	} {
 		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
 			name := fmt.Sprintf("%T, %v", tt.broken, protocol)
@@ -370,14 +383,14 @@ func testToolErrorsThatStay[M adk.MessageType](t *testing.T, w way) {
 	explaining := toolsearch.Config{DynamicTools: testtools.NewsTools(), ToolErrors: toolsearch.ToolErrorsExplain}
 
 	config := agentOver[M](t, explaining)
-	config.ToolsConfig = toolsConfig(failingTool{mower})
+	config.ToolsConfig = toolsConfig(errorTool{mower, mows})
 	o := converse(t, w, config, calling("cut_grass"))
 	assert.ErrorIs(t, o.err, errMower, "a tool of the agent's own")
 
 	own := explaining
-	own.DynamicTools = []tool.BaseTool{failingTool{mower}}
+	own.DynamicTools = []tool.BaseTool{errorTool{mower, mows}}
 	config = agentOver[M](t, own)
-	config.ToolsConfig = toolsConfig(failingTool{mower})
+	config.ToolsConfig = toolsConfig(errorTool{mower, mows})
 	o = converse(t, w, config, calling("cut_grass"))
 	assert.ErrorIs(t, o.err, errMower, "a tool of the agent's own with the name of a dynamic tool")
 
