@@ -200,14 +200,6 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
-// slowSearcher takes until its context ends.
-type slowSearcher struct{}
-
-func (slowSearcher) Search(ctx context.Context, _ search.Query) (search.Hits, error) {
-	<-ctx.Done()
-	return search.Hits{}, ctx.Err()
-}
-
 // The searches of one message end together, when their time is up. The model is told and the run
 // goes on.
 func TestSearchesOfAMessageEndTogether(t *testing.T) {
@@ -222,7 +214,10 @@ func testEndTogether[M adk.MessageType](t *testing.T, w way) {
 	var ended []*toolsearch.SearchEvent
 	config := toolsearch.Config{
 		DynamicTools: testtools.NewsTools(), Limits: toolsearch.Limits{SearchTimeout: 20 * time.Millisecond},
-		Index:   func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return slowSearcher{}, nil },
+		Index: searcherFunc(func(ctx context.Context, _ search.Query) (search.Hits, error) {
+			<-ctx.Done()
+			return search.Hits{}, ctx.Err()
+		}).Index,
 		OnEvent: hearing(&ended),
 	}
 	o := converse(t, w, agentOver[M](t, config),
@@ -240,22 +235,28 @@ func testEndTogether[M adk.MessageType](t *testing.T, w way) {
 	assert.NoError(t, ended[2].Err)
 }
 
-// deadlines is a searcher that notes when its searches must end.
-type deadlines []time.Duration
+// searcherFunc is a searcher, and its Indexer.
+type searcherFunc func(ctx context.Context, q search.Query) (search.Hits, error)
 
-func (d *deadlines) Search(ctx context.Context, _ search.Query) (search.Hits, error) {
-	if end, limited := ctx.Deadline(); limited {
-		*d = append(*d, time.Until(end).Round(time.Minute))
-	}
-	return search.Hits{}, nil
+func (f searcherFunc) Search(ctx context.Context, q search.Query) (search.Hits, error) {
+	return f(ctx, q)
+}
+
+func (f searcherFunc) Index(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+	return f, nil
 }
 
 // A catalog without a middleware gives its searches the default's time, unless their context has a
 // deadline.
 func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
-	var given deadlines
-	catalog, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(),
-		&toolsearch.CatalogOptions{Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return &given, nil }})
+	var given []time.Duration
+	index := searcherFunc(func(ctx context.Context, _ search.Query) (search.Hits, error) {
+		if end, limited := ctx.Deadline(); limited {
+			given = append(given, time.Until(end).Round(time.Minute))
+		}
+		return search.Hits{}, nil
+	}).Index
+	catalog, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(), &toolsearch.CatalogOptions{Index: index})
 	require.NoError(t, err)
 	hour, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
@@ -265,7 +266,7 @@ func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
 		_, err = catalog.Tool().InvokableRun(ctx, `{"query":"mail"}`)
 		assert.NoError(t, err)
 	}
-	assert.Equal(t, deadlines{0, 0, time.Hour, time.Hour}, given, "the times of Search and Tool, to the minute")
+	assert.Equal(t, []time.Duration{0, 0, time.Hour, time.Hour}, given, "the times of Search and Tool, to the minute")
 
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

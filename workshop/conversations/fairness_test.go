@@ -32,22 +32,22 @@ import (
 // as long as no more than ten namespaces have better tools. A tool without a namespace is a
 // namespace of its own.
 
-// anyOrder is a searcher that ranks by numbers.
-type anyOrder struct{ scores []float64 }
-
-func (s anyOrder) Search(_ context.Context, q search.Query) (search.Hits, error) {
-	var hits []search.Hit
-	for doc, score := range s.scores {
-		if score > 0 && q.Allows(doc) {
-			hits = append(hits, search.Hit{Doc: doc, Score: score})
+// anyOrder returns a searcher that ranks by numbers.
+func anyOrder(scores []float64) searcherFunc {
+	return func(_ context.Context, q search.Query) (search.Hits, error) {
+		var hits []search.Hit
+		for doc, score := range scores {
+			if score > 0 && q.Allows(doc) {
+				hits = append(hits, search.Hit{Doc: doc, Score: score})
+			}
 		}
+		slices.SortStableFunc(hits, func(a, b search.Hit) int { return int(b.Score - a.Score) })
+		total := len(hits)
+		if q.Limit > 0 {
+			hits = hits[:min(len(hits), q.Limit)]
+		}
+		return search.Hits{Hits: hits, Total: total}, nil
 	}
-	slices.SortStableFunc(hits, func(a, b search.Hit) int { return int(b.Score - a.Score) })
-	total := len(hits)
-	if q.Limit > 0 {
-		hits = hits[:min(len(hits), q.Limit)]
-	}
-	return search.Hits{Hits: hits, Total: total}, nil
 }
 
 func TestFairnessBound(t *testing.T) {
@@ -73,9 +73,7 @@ func TestFairnessBound(t *testing.T) {
 		}
 		config := toolsearch.Config{
 			DynamicTools: testtools.EchoTools(specs...), MaxResults: places, Limits: toolsearch.Limits{MaxPerNamespace: most},
-			Index: func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
-				return anyOrder{scores}, nil
-			},
+			Index: anyOrder(scores).Index,
 		}
 		if most == places {
 			config.Limits.MaxPerNamespace = -1

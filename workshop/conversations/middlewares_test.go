@@ -404,15 +404,6 @@ func newSkills[M adk.MessageType](t *testing.T, of skill.FrontMatter, h hub[M]) 
 	return middleware
 }
 
-// eachOrder runs a test with the middleware before and after the skills. first joins the names of
-// the tools in the agent's order.
-func eachOrder[M adk.MessageType](t *testing.T, ours, theirs adk.TypedChatModelAgentMiddleware[M],
-	test func(t *testing.T, config *adk.TypedChatModelAgentConfig[M], start string)) {
-	t.Helper()
-	t.Run("before skills", func(t *testing.T) { test(t, with(ours, theirs), "tool_search skill") })
-	t.Run("after skills", func(t *testing.T) { test(t, with(theirs, ours), "skill tool_search") })
-}
-
 var useSkill = callTool("skill", `{"skill":"weather"}`)
 
 // A skill of a model of its own changes the model in the middle of a run. The new model sees what
@@ -421,7 +412,9 @@ func TestSkillsWithAModelOfTheirOwn(t *testing.T) {
 	inMessageWays(t, func(t *testing.T, w way) {
 		other := toolsearchtest.NewModel[chat]()
 		theirs := newSkills(t, skill.FrontMatter{Model: "other"}, hub[chat]{model: other})
-		eachOrder(t, news[chat](t), theirs, func(t *testing.T, config *adk.TypedChatModelAgentConfig[chat], start string) {
+		for start, config := range map[string]*adk.ChatModelAgentConfig{
+			"tool_search skill": with(news[chat](t), theirs), "skill tool_search": with(theirs, news[chat](t)),
+		} {
 			before := len(other.Requests())
 			other.Play(selecting("send_mail"), calling("get_weather"), say("Sunny."))
 			scripted := toolsearchtest.NewModel[chat](selecting("get_weather"), useSkill)
@@ -430,7 +423,7 @@ func TestSkillsWithAModelOfTheirOwn(t *testing.T) {
 			first, second := outcome{scripted.Requests(), nil, err}, outcome{other.Requests()[before:], nil, err}
 			checkSaw(t, "the first model", first, start, start+" get_weather")
 			checkSaw(t, "the skill's model", second, start+" get_weather", start+" get_weather send_mail", start+" get_weather send_mail")
-		})
+		}
 	})
 }
 

@@ -237,43 +237,6 @@ func TestMaxLoaded(t *testing.T) {
 	})
 }
 
-// manySearches is a conversation of searches that found three tools each, of all tools in turn.
-func manySearches(searches int, names []string) []message {
-	history := []message{userSays("What is new?")}
-	for i := range searches {
-		id, at := fmt.Sprintf("call_%d", i), 3*i%(len(names)-2)
-		history = append(history,
-			modelCalls(called(id, "tool_search", `{"query":"x"}`)),
-			toolSays(id, "tool_search", `{"matches":["`+strings.Join(names[at:at+3], `","`)+`"]}`))
-	}
-	return history
-}
-
-// After 500 searches the 300 tools that were found last are loaded, in the order in which they were
-// found.
-func TestMaxLoadedAfterManySearches(t *testing.T) {
-	ofBothTypes(t, testManySearches[chat], testManySearches[agentic])
-}
-
-func testManySearches[M adk.MessageType](t *testing.T) {
-	tools := testtools.EchoTools(slices.Collect(func(yield func(string) bool) {
-		for i := 0; i < 1502 && yield(fmt.Sprintf("tool_%04d: Does", i)); i++ {
-		}
-	})...)
-	var names []string
-	for _, tl := range tools {
-		names = append(names, testtools.MustInfo(t, tl).Name)
-	}
-	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: tools, Limits: toolsearch.Limits{MaxLoaded: 300}})
-	state := &adk.TypedChatModelAgentState[M]{Messages: encoded[M](manySearches(500, names)...)}
-	for range 2 {
-		_, next, err := middleware.BeforeModelRewriteState(t.Context(), state, nil)
-		require.NoError(t, err)
-		assert.Equal(t, names[1200:1500], namesOf(next.ToolInfos))
-		state.ToolInfos = next.ToolInfos
-	}
-}
-
 // A tool is not evicted while one of its calls has no answer.
 func TestPendingCallsAreNotEvicted(t *testing.T) {
 	ofBothTypes(t, testPendingCalls[chat], testPendingCalls[agentic])

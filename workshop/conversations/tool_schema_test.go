@@ -13,7 +13,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
@@ -123,15 +122,9 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(`false`), 0o600))
 	property := func(definition string) string { return `{"type":"object","properties":{"a":` + definition + `}}` }
 	nested := func(n int, inside string) string { return strings.Repeat(`{"a":`, n) + inside + strings.Repeat(`}`, n) }
-	var wide strings.Builder
-	for i := range 20_000 {
-		fmt.Fprintf(&wide, `"p%d":{"type":"string"},`, i)
-	}
+	wide := `"` + strings.Join(toolNames(20_000), `":{"type":"string"},"`) + `":{"type":"string"},`
 	list := func(n int, part string) string { return strings.Repeat(part+",", n-1) + part }
-	var required strings.Builder
-	for i := range 4000 {
-		fmt.Fprintf(&required, `"p%d",`, i)
-	}
+	required := `"` + strings.Join(toolNames(4000), `","`) + `",`
 	var table []conversation
 	for _, tt := range []struct{ name, schema, arguments, problem string }{
 		{"refers to a file", property(`{"$ref":"file://` + filepath.ToSlash(file) + `"}`), `{"a":1}`, ""},
@@ -154,7 +147,7 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 		{"doubles forty times", doubling(40), `{}`, ""},
 		{"doubles five times", doubling(5), `{}`, "missing property 'x'"},
 		{"is nested deep", strings.Repeat(`{"properties":{"a":`, 2000) + `{}` + strings.Repeat(`}}`, 2000), `{"a":1}`, ""},
-		{"is huge", `{"type":"object","properties":{` + wide.String() + `"a":{"type":"string"}}}`, `{"a":1}`, ""},
+		{"is huge", `{"type":"object","properties":{` + wide + `"a":{"type":"string"}}}`, `{"a":1}`, ""},
 		{"has a number that takes long to read", property(`{"maximum":1e999999}`), `{"a":1}`, ""},
 		{"has a bound, and the numbers take long to read", property(`{"items":{"multipleOf":3}}`),
 			`{"a":[1` + strings.Repeat(`,1e999999`, 5000) + `]}`, "it has a number of more than 400 digits"},
@@ -162,8 +155,8 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 		{"wants each item of a long list once", property(`{"uniqueItems":true}`),
 			`{"a":[1` + strings.Repeat(`,{"b":1}`, 5000) + `]}`, "/a: items at 1 and 2 are equal"},
 		{"requires many names many times", `{"type":"object","allOf":[` + list(4000,
-			`{"$ref":"#/$defs/a"}`) + `],"$defs":{"a":{"required":[` + required.String() + `"x"]}}}`, `{}`, ""},
-		{"requires many names once", `{"type":"object","required":[` + required.String() + `"x"]}`, `{}`, "missing properties 'p0'"},
+			`{"$ref":"#/$defs/a"}`) + `],"$defs":{"a":{"required":[` + required + `"x"]}}}`, `{}`, ""},
+		{"requires many names once", `{"type":"object","required":[` + required + `"x"]}`, `{}`, "missing properties 'tool_000'"},
 		{"wants each of some large items once", property(`{"type":"array","uniqueItems":true}`),
 			`{"a":[` + list(20, `{"cells":[`+list(60_000, `{"b":[1]}`)+`]}`) + `]}`, ""},
 		{"holds tags and line breaks", property(`{"enum":["</x>\n<y>"]}`), `{"a":1}`, "/a: value must be '‹/x›\\n‹y›'"},
@@ -196,11 +189,8 @@ func TestUncheckedArgumentsAreReported(t *testing.T) {
 }
 
 func testUnchecked[M adk.MessageType](t *testing.T, w way) {
-	required := make([]string, 15_000)
-	for i := range required {
-		required[i] = fmt.Sprintf("parameter_%d", i)
-	}
-	large := echo(&schema.ToolInfo{Name: "large", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Required: required})})
+	required := toolNames(15_000)
+	large := withSchema("large", &jsonschema.Schema{Type: "object", Required: required})
 	var told []*toolsearch.FailureEvent
 	config := dispatch(func(c *toolsearch.Config) {
 		c.DynamicTools = append(testtools.NewsTools(), large)
