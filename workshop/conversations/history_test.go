@@ -10,7 +10,6 @@ import (
 	"github.com/cloudwego/eino/adk/filesystem"
 	"github.com/cloudwego/eino/adk/middlewares/reduction"
 	"github.com/cloudwego/eino/adk/middlewares/summarization"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -44,14 +43,6 @@ func changed(history []message, change func(m *message)) []message {
 func TestHistories(t *testing.T) {
 	both := []string{"tool_search get_weather send_mail"}
 	playAll(t, []conversation{
-		{name: "unchanged", history: loadedHistory(), saw: both},
-		{
-			name: "without the names of the tools in the results",
-			history: changed(loadedHistory(), func(m *message) {
-				m.ToolName = ""
-			}),
-			saw: both,
-		},
 		{
 			name: "without the calls",
 			history: slices.DeleteFunc(loadedHistory(), func(m message) bool {
@@ -105,25 +96,6 @@ func TestHistories(t *testing.T) {
 			saw: []string{"tool_search send_mail"},
 		},
 		{
-			name: "a call of a hidden tool in an earlier run has loaded the tool",
-			history: []message{
-				modelCalls(called("c1", "get_weather", `{}`)),
-				toolSays("c1", "get_weather", `sunny`),
-			},
-			saw: []string{"tool_search get_weather"},
-		},
-		{
-			name: "the result of an unknown call of an earlier run gets the name of the call",
-			history: []message{
-				modelCalls(called("c1", "get_wether", `{}`)),
-				toolSays("c1", "tool_search", `{"matches":[],"message":"No such tool."}`),
-			},
-			saw: []string{"tool_search"},
-			check: func(t *testing.T, o outcome) {
-				checkCallAsMade(t, o, called("c1", "get_wether", `{}`))
-			},
-		},
-		{
 			name: "calls without IDs match their results by the order",
 			history: []message{
 				modelCalls(called("", "get_wether", `{}`), called("", "tool_search", `{"query":"zzz"}`), called("", "tool_search", `{"query":"mail"}`)),
@@ -146,15 +118,6 @@ func TestHistories(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, []string{"tool_search", "get_weather"}, namesOfResults(o))
 			},
-		},
-		{
-			name: "a native result loads its tools",
-			history: []message{
-				modelCalls(called("c1", "tool_search", `{"query":"weather"}`)),
-				{Role: toolsearchtest.Tool, CallID: "c1", ToolName: "tool_search", Native: true,
-					Found: []*schema.ToolInfo{{Name: "get_weather"}, {Name: "gone"}, nil}},
-			},
-			saw: []string{"tool_search get_weather"},
 		},
 	})
 }
