@@ -353,7 +353,7 @@ func (c *Catalog) allowed(
 // restricted returns a searcher of the documents alone, or s itself if they are all documents. It
 // returns nil if s is not a Restricter. What a request may not see must not affect its rankings
 // either, as the frequency of a word in hidden tools would.
-func (c *Catalog) restricted(ctx context.Context, s Searcher, docs docset.Set) (Searcher, error) {
+func (c *Catalog) restricted(ctx context.Context, s search.Searcher, docs docset.Set) (search.Searcher, error) {
 	from, ok := s.(search.Restricter)
 	switch {
 	case !ok:
@@ -361,8 +361,8 @@ func (c *Catalog) restricted(ctx context.Context, s Searcher, docs docset.Set) (
 	case docs.Len() == len(c.docs):
 		return s, nil
 	}
-	return c.restrictions.Of(ctx, from, docs, func(ctx context.Context, from search.Restricter, docs []int) (Searcher, error) {
-		s, err := foreign.Guard(func() (Searcher, error) { return from.Restrict(ctx, docs) })
+	return c.restrictions.Of(ctx, from, docs, func(ctx context.Context, from search.Restricter, docs []int) (search.Searcher, error) {
+		s, err := foreign.Guard(func() (search.Searcher, error) { return from.Restrict(ctx, docs) })
 		if err == nil && foreign.IsNil(s) {
 			err = errors.New("there is no Searcher")
 		}

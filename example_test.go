@@ -109,7 +109,7 @@ func ExampleParseQuery() {
 
 // This Indexer makes a searcher for tools whose description has the whole query.
 func ExampleIndexer() {
-	phrase := func(_ context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	phrase := func(_ context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 		return phraseSearcher(docs), nil
 	}
 	ctx := context.Background()

@@ -17,30 +17,34 @@ import (
 // options.
 
 // Keyword is Eino's own scorer, bit for bit, with an index. It is the default.
-func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
+func Keyword(ctx context.Context, docs []Document) (search.Searcher, error) {
 	return search.Keyword(ctx, docs)
 }
 
 // BM25 is the recommended searcher. It finds tools by the words of their names, descriptions,
 // parameters and annotations, in English, Chinese and six more languages.
-func BM25(ctx context.Context, docs []Document) (Searcher, error) { return search.BM25(ctx, docs) }
+func BM25(ctx context.Context, docs []Document) (search.Searcher, error) {
+	return search.BM25(ctx, docs)
+}
 
 // Regexp finds tools whose name matches a regular expression.
-func Regexp(ctx context.Context, docs []Document) (Searcher, error) {
+func Regexp(ctx context.Context, docs []Document) (search.Searcher, error) {
 	return search.Regexp(ctx, docs)
 }
 
 // Fuzzy finds tools by words that are misspelled, cut short or run together. It is a good
 // Config.Fallback.
-func Fuzzy(ctx context.Context, docs []Document) (Searcher, error) { return search.Fuzzy(ctx, docs) }
+func Fuzzy(ctx context.Context, docs []Document) (search.Searcher, error) {
+	return search.Fuzzy(ctx, docs)
+}
 
 // Similarity ranks tools by how similar their text is to the query, letter by letter.
-func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
+func Similarity(ctx context.Context, docs []Document) (search.Searcher, error) {
 	return search.Similarity(ctx, docs)
 }
 
 // LSA ranks tools by the topics of the catalog. Use it in Hybrid where there is no embedder.
-func LSA(ctx context.Context, docs []Document) (Searcher, error) { return search.LSA(ctx, docs) }
+func LSA(ctx context.Context, docs []Document) (search.Searcher, error) { return search.LSA(ctx, docs) }
 
 // Embedding ranks tools by how near their embedding is to the query's.
 func Embedding(e embedding.Embedder) Indexer { return search.Embedding(e) }
@@ -68,7 +72,6 @@ type (
 type (
 	Document   = search.Document
 	Annotation = search.Annotation
-	Searcher   = search.Searcher
 	Indexer    = search.Indexer
 )
 

@@ -134,12 +134,12 @@ func TestCancelledSearch(t *testing.T) {
 func TestBadIndexers(t *testing.T) {
 	down := errors.New("down")
 	for name, index := range map[string]toolsearch.Indexer{
-		"fails":   func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, down },
-		"nothing": func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { return nil, nil },
-		"nil": func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+		"fails":   func(context.Context, []toolsearch.Document) (search.Searcher, error) { return nil, down },
+		"nothing": func(context.Context, []toolsearch.Document) (search.Searcher, error) { return nil, nil },
+		"nil": func(context.Context, []toolsearch.Document) (search.Searcher, error) {
 			return (*testtools.Canned)(nil), nil
 		},
-		"panics": func(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) { panic("down") },
+		"panics": func(context.Context, []toolsearch.Document) (search.Searcher, error) { panic("down") },
 	} {
 		for _, config := range []toolsearch.Config{{Index: index}, {Fallback: index}} {
 			config.DynamicTools = testtools.NewsTools()

@@ -12,22 +12,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// A Kind says what is wrong with a tool.
-type Kind string
-
-// The kinds of a Finding.
+// The kinds of a Finding: what is wrong with a tool.
 const (
-	New     Kind = "new"     // no tool of that namespace and name is approved
-	Changed Kind = "changed" // its description or its parameters differ from the approved ones
-	Copied  Kind = "copied"  // a new tool with the description and parameters of an approved tool
-	Missing Kind = "missing" // an approved tool that the catalog does not have
-	Refused Kind = "refused" // its definition cannot be locked
+	New     = "new"     // no tool of that namespace and name is approved
+	Changed = "changed" // its description or its parameters differ from the approved ones
+	Copied  = "copied"  // a new tool with the description and parameters of an approved tool
+	Missing = "missing" // an approved tool that the catalog does not have
+	Refused = "refused" // its definition cannot be locked
 )
 
 // A Finding is one tool that is not as approved. Its texts come from a server: String and Diff
 // are safe to print, the fields are not.
 type Finding struct {
-	Kind Kind // what is wrong
+	Kind string // New, Changed, Copied, Missing or Refused
 	ID
 	Original ID          // the approved tool that it copies, also for a Changed tool; zero means none
 	Was      *Definition // as approved; nil means not approved: New, Copied and Refused
@@ -62,7 +59,7 @@ func (f Finding) String() string {
 // LogValue implements slog.LogValuer. The definitions are left out.
 func (f Finding) LogValue() slog.Value {
 	attrs := []slog.Attr{
-		slog.String("kind", string(f.Kind)),
+		slog.String("kind", f.Kind),
 		slog.String("namespace", naming.Visible(f.Namespace, naming.MaxBytes)),
 		slog.String("tool", naming.Visible(f.Name, naming.MaxBytes)),
 	}
@@ -84,7 +81,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	for _, c := range f.changes() {
 		changes = append(changes, map[string]any{"path": c.path, "was": c.was, "is": c.is})
 	}
-	object := map[string]any{"kind": string(f.Kind), "namespace": f.Namespace, "name": f.Name, "changes": changes}
+	object := map[string]any{"kind": f.Kind, "namespace": f.Namespace, "name": f.Name, "changes": changes}
 	if f.Is != nil {
 		object["sha256"] = f.Is.SHA256()
 	}

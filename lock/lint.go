@@ -24,17 +24,17 @@ import (
 const (
 	// Hidden characters carry text that a model reads and a person does not see, or show text in
 	// an order that differs from what a model reads.
-	Hidden Kind = "hidden"
+	Hidden = "hidden"
 	// Instructions speak to the model about its task and its other tools, and not about the tool.
-	Instructions Kind = "instructions"
+	Instructions = "instructions"
 	// ForeignNames are names of tools of other namespaces.
-	ForeignNames Kind = "foreign-names"
+	ForeignNames = "foreign-names"
 )
 
 // A Warning is a place in a definition that a person should read.
 type Warning struct {
 	Doc   int    // the document's index
-	Kind  Kind   // the rule
+	Kind  string // the rule
 	Where string // "name", "description", or within "parameters", as Finding.Diff shows it; safe to print
 	Text  string // the suspicious words; safe to print
 }
@@ -94,7 +94,7 @@ func (l *linter) value(path string, value any) {
 	}
 }
 
-func (l *linter) warn(kind Kind, where, text string) {
+func (l *linter) warn(kind, where, text string) {
 	if len(l.warnings) < maxToolWarnings {
 		l.warnings = append(l.warnings, Warning{l.doc, kind, naming.Visible(where, maxShownPath), naming.Visible(text, 2*hiddenShown)})
 	}

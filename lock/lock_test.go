@@ -415,10 +415,10 @@ func TestPropertiesOfFiles(t *testing.T) {
 		changed := docs[0]
 		own := *changed.Info
 		changed.Info = &own
-		want := []lock.Kind{lock.Changed}
+		want := []string{lock.Changed}
 		switch random.IntN(3) {
 		case 0:
-			own.Name, want = own.Name+"x", []lock.Kind{lock.New, lock.Copied}
+			own.Name, want = own.Name+"x", []string{lock.New, lock.Copied}
 		case 1:
 			own.Desc += testtools.Pick(random, []string{"x", "\u200b"})
 		case 2:

@@ -77,7 +77,7 @@ func (t *telemetry) callSpans() callbacks.Handler {
 }
 
 // A brittle searcher finds by keywords, and fails for a query that has the word "broken".
-type brittle struct{ toolsearch.Searcher }
+type brittle struct{ search.Searcher }
 
 var errBroken = errors.New("the engine is broken")
 
@@ -88,7 +88,7 @@ func (b brittle) Search(ctx context.Context, q search.Query) (search.Hits, error
 	return b.Searcher.Search(ctx, q)
 }
 
-func brittleIndex(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func brittleIndex(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 	searcher, err := toolsearch.Keyword(ctx, docs)
 	return brittle{searcher}, err
 }

@@ -242,7 +242,7 @@ func (f searcherFunc) Search(ctx context.Context, q search.Query) (search.Hits, 
 	return f(ctx, q)
 }
 
-func (f searcherFunc) Index(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+func (f searcherFunc) Index(context.Context, []toolsearch.Document) (search.Searcher, error) {
 	return f, nil
 }
 

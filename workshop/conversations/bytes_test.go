@@ -10,11 +10,13 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // What stays the same: the same input gives the same bytes, tools are only appended, and nothing is written to.
@@ -137,7 +139,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 
 	infos := dynamicInfos()
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos,
-		&toolsearch.CatalogOptions{Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+		&toolsearch.CatalogOptions{Index: func(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 			defer clear(docs)
 			return toolsearch.Keyword(ctx, slices.Clone(docs))
 		}})

@@ -22,6 +22,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/lock"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // These tests give the tools of several servers to an agent.
@@ -271,7 +272,7 @@ func TestGroupsFailAlone(t *testing.T) {
 func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 	s := newServers("a", "b", "c")
 	s.config.DynamicTools = testtools.EchoTools("ring: Rings")
-	s.config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	s.config.Index = func(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 		if slices.ContainsFunc(docs, func(d toolsearch.Document) bool { return d.Name == "unindexable" }) {
 			return nil, errors.New("cannot index that")
 		}
@@ -487,7 +488,7 @@ func TestSmallestGroupIsIndexedFirst(t *testing.T) {
 	s := newServers("evil", "good")
 	s.of["evil"].serve("evil_tool: "+strings.Repeat("Does. ", 1000), "evil_second: Does")
 	var indexed [][]string
-	s.config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	s.config.Index = func(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 		var names []string
 		for _, doc := range docs {
 			names = append(names, doc.Name)

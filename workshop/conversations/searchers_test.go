@@ -63,14 +63,14 @@ func TestHiddenWordsLeaveNoTrace(t *testing.T) {
 // restrictable is a Restricter that finds its first document, and notes what it was restricted to.
 type restrictable struct {
 	testtools.Canned
-	restrict func(ctx context.Context, docs []int) (toolsearch.Searcher, error)
+	restrict func(ctx context.Context, docs []int) (search.Searcher, error)
 }
 
-func (r *restrictable) Restrict(ctx context.Context, docs []int) (toolsearch.Searcher, error) {
+func (r *restrictable) Restrict(ctx context.Context, docs []int) (search.Searcher, error) {
 	return r.restrict(ctx, docs)
 }
 
-func (r *restrictable) Index(context.Context, []toolsearch.Document) (toolsearch.Searcher, error) {
+func (r *restrictable) Index(context.Context, []toolsearch.Document) (search.Searcher, error) {
 	return r, nil
 }
 
@@ -79,7 +79,7 @@ func (r *restrictable) Index(context.Context, []toolsearch.Document) (toolsearch
 func TestRestrictedSearchersAreKept(t *testing.T) {
 	var built []string
 	index := &restrictable{Canned: testtools.Canned{Hits: []search.Hit{{Doc: 0, Score: 1}}}}
-	index.restrict = func(_ context.Context, docs []int) (toolsearch.Searcher, error) {
+	index.restrict = func(_ context.Context, docs []int) (search.Searcher, error) {
 		built = append(built, fmt.Sprint(docs))
 		return testtools.Canned{Hits: []search.Hit{{Doc: docs[len(docs)-1], Score: 1}}}, nil
 	}
@@ -106,19 +106,19 @@ func TestBadRestricters(t *testing.T) {
 	one := []search.Hit{{Doc: 2, Score: 1}, {Doc: 0, Score: 1}}
 	for _, tt := range []struct {
 		name     string
-		restrict func() (toolsearch.Searcher, error)
+		restrict func() (search.Searcher, error)
 		fallback toolsearch.Indexer
 		want     string
 		failure  string
 	}{
-		{"fails", func() (toolsearch.Searcher, error) { return nil, down }, testtools.Canned{Hits: one}.Index, "send_mail", "down"},
-		{"fails, without a fallback", func() (toolsearch.Searcher, error) { return nil, down }, nil, "list_stocks", "down"},
-		{"panics", func() (toolsearch.Searcher, error) { panic("oh") }, nil, "list_stocks", "panic: oh"},
-		{"returns nil", func() (toolsearch.Searcher, error) { return (*restrictable)(nil), nil }, nil, "list_stocks", "there is no Searcher"},
-		{"finds a hidden tool", func() (toolsearch.Searcher, error) { return testtools.Canned{Hits: one}, nil }, nil, "send_mail", ""},
+		{"fails", func() (search.Searcher, error) { return nil, down }, testtools.Canned{Hits: one}.Index, "send_mail", "down"},
+		{"fails, without a fallback", func() (search.Searcher, error) { return nil, down }, nil, "list_stocks", "down"},
+		{"panics", func() (search.Searcher, error) { panic("oh") }, nil, "list_stocks", "panic: oh"},
+		{"returns nil", func() (search.Searcher, error) { return (*restrictable)(nil), nil }, nil, "list_stocks", "there is no Searcher"},
+		{"finds a hidden tool", func() (search.Searcher, error) { return testtools.Canned{Hits: one}, nil }, nil, "send_mail", ""},
 	} {
 		index := &restrictable{Canned: testtools.Canned{Hits: one}}
-		index.restrict = func(context.Context, []int) (toolsearch.Searcher, error) { return tt.restrict() }
+		index.restrict = func(context.Context, []int) (search.Searcher, error) { return tt.restrict() }
 		config := toolsearch.Config{Index: index.Index, Fallback: tt.fallback, Filter: byUser}
 		for range 2 { // a failure is not kept
 			a, e, err := eventOf(t, as("send_mail list_stocks"), config, `{"query":"stocks"}`)
@@ -139,7 +139,7 @@ func TestRestrictAtOnce(t *testing.T) {
 	var built atomic.Int32
 	begun := make(chan struct{}, 2)
 	index := &restrictable{}
-	index.restrict = func(ctx context.Context, _ []int) (toolsearch.Searcher, error) {
+	index.restrict = func(ctx context.Context, _ []int) (search.Searcher, error) {
 		if begun <- struct{}{}; built.Add(1) == 1 {
 			<-ctx.Done()
 			return nil, ctx.Err()

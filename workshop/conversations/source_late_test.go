@@ -17,6 +17,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // These tests ask Sources that answer late, and build indexes that take too long.
@@ -30,7 +31,7 @@ func testStalledIndex(t *testing.T) {
 	config := s.config()
 	config.Limits.SourceTimeout = 300 * time.Millisecond
 	stalled, release := make(chan struct{}, 10), make(chan struct{})
-	config.Index = func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	config.Index = func(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 		if slices.ContainsFunc(docs, func(d toolsearch.Document) bool { return d.Name == "list_stocks" }) {
 			stalled <- struct{}{}
 			<-release // whatever its context says
@@ -71,7 +72,7 @@ func TestWaitingEndsWithTheRun(t *testing.T) {
 				}
 				return testtools.NewsTools(), nil
 			}}},
-			Index: func(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+			Index: func(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 				if name == "the index" && len(docs) > 0 {
 					waits()
 				}
@@ -123,7 +124,7 @@ func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
 	s := &server{}
 	config := s.config()
 	ctx, cancel := context.WithCancel(context.Background())
-	config.Index = func(given context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+	config.Index = func(given context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 		if len(docs) > 1 && ctx.Err() == nil {
 			cancel()
 			return nil, given.Err()

@@ -22,6 +22,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // These tests change the catalog from run to run.
@@ -55,7 +56,7 @@ func (s *server) source(context.Context) ([]tool.BaseTool, error) {
 	return slices.Clone(s.tools), s.err
 }
 
-func (s *server) index(ctx context.Context, docs []toolsearch.Document) (toolsearch.Searcher, error) {
+func (s *server) index(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 	s.indexed.Add(1)
 	return toolsearch.Keyword(ctx, docs)
 }
