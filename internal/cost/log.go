@@ -78,22 +78,11 @@ func ReadLog(r io.Reader) ([]Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := runBuilder{isMeta: map[string]bool{
-		"tool_search": true, "search_tools": true, "add_tool": true, "remove_tool": true, "show_all_tools": true, "call_tool": true,
-	}}
-	for _, r := range records {
-		if r.Kind == "search" {
-			b.isMeta[r.Tool] = true
-		}
-	}
-	for i := range records {
-		b.add(&records[i])
-	}
-	b.end()
-	if len(b.runs) == 0 {
+	runs := runsOf(records)
+	if len(runs) == 0 {
 		return nil, errors.New("cost: the log: no call of a model")
 	}
-	return b.runs, nil
+	return runs, nil
 }
 
 // A record is a line of the log that ReadLog understands.
@@ -209,87 +198,79 @@ func wayNamed(name string) (Way, bool) {
 	return Way{All: true}, name == "all"
 }
 
-// A runBuilder puts records together.
-type runBuilder struct {
-	isMeta map[string]bool // names of the protocols' own tools
-	runs   []Run
-	run    *Run     // nil between runs
-	loaded []string // by now
-
-	// since the last call of the model
-	found []string // what was loaded
-	grown int      // tokens by which the list of tools has grown
-}
-
-func (b *runBuilder) add(r *record) {
-	switch r.Kind {
-	case "model":
-		b.model(r)
-	case "load":
-		b.loaded = slices.DeleteFunc(append(b.loaded, r.Loaded...), func(name string) bool { return slices.Contains(r.Unloaded, name) })
-		b.found = append(b.found, r.Loaded...)
-		if r.ToolsChanged {
-			b.grown += r.LoadedTokens
+// runsOf puts records together.
+func runsOf(records []record) (runs []Run) {
+	isMeta := map[string]bool{ // the protocols' own tools
+		"tool_search": true, "search_tools": true, "add_tool": true, "remove_tool": true, "show_all_tools": true, "call_tool": true,
+	}
+	for _, r := range records {
+		if r.Kind == "search" {
+			isMeta[r.Tool] = true
 		}
 	}
-}
-
-// model begins or continues a run.
-func (b *runBuilder) model(r *record) {
-	if b.run == nil {
-		b.run = &Run{Way: r.way, conversation: Conversation{Loaded: slices.Clone(b.loaded)}}
-	} else {
-		b.settle(r)
+	goesOn := false     // the last of runs
+	var loaded []string // by now
+	var found []string  // what was loaded since the last call of the model
+	grown := 0          // tokens by which the list of tools has grown since then
+	for _, r := range records {
+		switch r.Kind {
+		case "load":
+			loaded = slices.DeleteFunc(append(loaded, r.Loaded...), func(name string) bool { return slices.Contains(r.Unloaded, name) })
+			found = append(found, r.Loaded...)
+			if r.ToolsChanged {
+				grown += r.LoadedTokens
+			}
+		case "model":
+			if !goesOn {
+				runs = append(runs, Run{Way: r.way, conversation: Conversation{Loaded: slices.Clone(loaded)}})
+			}
+			run := &runs[len(runs)-1]
+			if goesOn {
+				run.settle(&r, isMeta, found, grown)
+			}
+			run.calls = append(run.calls, r)
+			found, grown, goesOn = nil, 0, len(r.Calls) > 0
+		}
 	}
-	b.run.calls = append(b.run.calls, *r)
-	b.found, b.grown = nil, 0
-	if len(r.Calls) == 0 {
-		b.end()
+	for i := range runs {
+		runs[i].conversation.Steps = claim(runs[i].conversation.Steps)
 	}
+	return runs
 }
 
 // unknownQuery is the query where a log does not say what was found.
 const unknownQuery = selection + "not_in_any_catalog"
 
-// settle makes steps of the calls in the model's last answer. next is the model call after it.
-func (b *runBuilder) settle(next *record) {
-	last := &b.run.calls[len(b.run.calls)-1]
-	tools := slices.DeleteFunc(slices.Clone(last.Calls), func(name string) bool { return b.isMeta[name] })
-	steps := &b.run.conversation.Steps
+// settle makes steps of the calls in the model's last answer. next is the model call after it; between
+// them tools were found, and the list of tools has grown by some tokens.
+func (r *Run) settle(next *record, isMeta map[string]bool, found []string, grown int) {
+	last := &r.calls[len(r.calls)-1]
+	tools := slices.DeleteFunc(slices.Clone(last.Calls), func(name string) bool { return isMeta[name] })
+	steps := r.conversation.Steps
 	var after time.Duration
-	if n := len(b.run.calls); n > 1 && !last.at.IsZero() && !b.run.calls[n-2].at.IsZero() {
-		after = max(0, last.at.Sub(b.run.calls[n-2].at))
+	if n := len(r.calls); n > 1 && !last.at.IsZero() && !r.calls[n-2].at.IsZero() {
+		after = max(0, last.at.Sub(r.calls[n-2].at))
 	}
 	if len(tools) < len(last.Calls) {
 		search := Step{Query: unknownQuery, After: after}
-		if len(b.found) > 0 {
-			search.Query = selection + strings.Join(b.found, ",")
+		if len(found) > 0 {
+			search.Query = selection + strings.Join(found, ",")
 		}
 		// With ProtocolSearchAdd, a search and the addition that follows are two calls of
 		// the model.
-		isAddition := len(b.found) > 0 && b.run.Way.Protocol == toolsearch.ProtocolSearchAdd
-		if n := len(*steps) - 1; isAddition && n >= 0 && (*steps)[n].Query == unknownQuery {
-			search.After += (*steps)[n].After
-			*steps = (*steps)[:n]
+		isAddition := len(found) > 0 && r.Way.Protocol == toolsearch.ProtocolSearchAdd
+		if n := len(steps) - 1; isAddition && n >= 0 && steps[n].Query == unknownQuery {
+			search.After += steps[n].After
+			steps = steps[:n]
 		}
-		*steps, after = append(*steps, search), 0
+		steps, after = append(steps, search), 0
 	}
 	for i, name := range tools {
-		*steps = append(*steps, Step{
-			Tool: name, After: after, Together: i > 0,
-			Result: max(0, next.Prompt-last.Prompt-last.Output-b.grown) / len(tools),
-		})
+		result := max(0, next.Prompt-last.Prompt-last.Output-grown) / len(tools)
+		steps = append(steps, Step{Tool: name, After: after, Together: i > 0, Result: result})
 		after = 0
 	}
-}
-
-// end ends a run.
-func (b *runBuilder) end() {
-	if b.run != nil {
-		b.run.conversation.Steps = claim(b.run.conversation.Steps)
-		b.runs = append(b.runs, *b.run)
-	}
-	b.run, b.found, b.grown = nil, nil, 0
+	r.conversation.Steps = steps
 }
 
 // claim gives each search to the first step that calls a found tool, so that the search is played
