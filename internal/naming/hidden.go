@@ -23,7 +23,7 @@ func IsHidden(r rune) bool {
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Visible writes foreign text on one line for a terminal. A character that is hidden or cannot
+// Visible writes text from outside on one line for a terminal. A character that is hidden or cannot
 // be printed becomes its escape, such as \u200b, so that two texts that differ look different.
 // A text of more than limit characters is cut there, and ends with an ellipsis.
 func Visible(s string, limit int) string {

@@ -1,6 +1,6 @@
-// Package naming handles names and foreign text. It splits a tool's name into parts, folds
+// Package naming handles names, and text from outside. It splits a tool's name into parts, folds
 // the spellings of a name, finds the names like a name, matches tools by patterns, and makes
-// foreign text short and safe to show.
+// text from outside short and safe to show.
 package naming
 
 import (
@@ -141,7 +141,7 @@ func CutWords(s string, limit int) string {
 	return s
 }
 
-// OneLine makes foreign text safe inside the library's own texts. It cuts the text to limit
+// OneLine makes text from outside safe inside the library's own texts. It cuts the text to limit
 // bytes, puts it on one line, and replaces control and invisible formatting characters and
 // the angle brackets of tags. Ordinary names come back unchanged.
 func OneLine(s string, limit int) string {

@@ -91,7 +91,7 @@ func (s *Sources) call(ctx context.Context, c *call, current *answer) {
 		defer c.group.comparing.Unlock()
 		s.number(c, a)
 	}
-	s.note(c, a, err)
+	s.settle(c, a, err)
 }
 
 // number gives an answer the version of an earlier answer with the same definitions, or a new one.
@@ -110,8 +110,8 @@ func (s *Sources) number(c *call, a *answer) {
 	}
 }
 
-// note notes the outcome of a call.
-func (s *Sources) note(c *call, a *answer, err error) {
+// settle records the outcome of a call.
+func (s *Sources) settle(c *call, a *answer, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := c.group

@@ -66,7 +66,7 @@ func (s *Snapshot) add(t tool.BaseTool, info *schema.ToolInfo, o origin) {
 	s.Tools, s.Infos, s.origins = append(s.Tools, wrapped(t, info)), append(s.Infos, info), append(s.origins, o)
 }
 
-// admitted returns a definition of a Source as providers take it, and notes what is wrong with it. It
+// admitted returns a definition of a Source as providers take it, and says what is wrong with it. It
 // returns nil if the tool has to be left out. taken are the names of other tools.
 func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note func(name string, err error)) *schema.ToolInfo {
 	if d.info == nil {

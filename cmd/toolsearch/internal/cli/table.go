@@ -269,7 +269,7 @@ func Columns(s string) int {
 	return n
 }
 
-// OneLine makes foreign text fit a cell. It puts the text on one line, drops characters that
+// OneLine makes text from outside fit a cell. It puts the text on one line, drops characters that
 // cannot be printed, and cuts it to limit characters.
 func OneLine(s string, limit int) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")

@@ -10,7 +10,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
 )
 
-// Instructions are foreign text: they are shown on one line, without characters that a terminal
+// Instructions are text from outside: they are shown on one line, without characters that a terminal
 // would obey.
 func TestInstructions(t *testing.T) {
 	var out strings.Builder

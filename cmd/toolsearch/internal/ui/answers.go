@@ -34,7 +34,7 @@ import (
 //	api/costs?provider=           what conversations cost
 //	api/eval?searcher=            metrics, and the queries with their ranks
 //
-// A tool's id is its place in the catalog, so that no foreign text is a part of an address. 202
+// A tool's id is its place in the catalog, so that no text from outside is a part of an address. 202
 // means that the answer is being made: ask again. Each question makes a new search, so a search
 // that takes too long is an error.
 
@@ -402,7 +402,7 @@ func oneLine(text string, limit int) string {
 	return shown(strings.Join(strings.Fields(naming.CutRunes(text, 4*limit)), " "), limit)
 }
 
-// shown writes foreign text for a page: hidden characters as escapes, lines as lines, and at most
+// shown writes text from outside for a page: hidden characters as escapes, lines as lines, and at most
 // limit characters.
 func shown(text string, limit int) string {
 	var b strings.Builder

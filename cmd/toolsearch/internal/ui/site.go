@@ -4,7 +4,7 @@
 //
 //	catalog, queries -> Page -> answers as JSON (answers.go) -> static/page.js -> text nodes
 //
-// The texts of a catalog are foreign, and some attack. Three walls keep them from being more than
+// The texts of a catalog come from outside, and some attack. Three walls keep them from being more than
 // texts: the answers are JSON in which hidden characters are escapes, the script makes text nodes
 // only, and the Content-Security-Policy runs nothing that is not in the binary (server.go).
 package ui

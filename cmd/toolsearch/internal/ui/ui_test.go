@@ -308,7 +308,7 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, status, "headers without end")
 }
 
-// Foreign texts arrive as texts: no character remains that hides, reorders its neighbours or
+// Texts from outside arrive as texts: no character remains that hides, reorders its neighbours or
 // begins an element.
 func TestHostileTexts(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
