@@ -19,6 +19,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/elastic/go-elasticsearch/v8"
 	"github.com/elastic/go-elasticsearch/v8/esapi"
+	"github.com/elastic/go-elasticsearch/v8/esutil"
 
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -39,15 +40,12 @@ func (e *engine) create(ctx context.Context) error {
 	for _, key := range []string{search.MetaName, search.MetaNamespace, search.MetaHash, search.MetaTags, search.MetaAliases} {
 		properties[key] = map[string]any{"type": "keyword"}
 	}
-	body, err := json.Marshal(map[string]any{
+	body := esutil.NewJSONReader(map[string]any{
 		"settings": map[string]any{"number_of_shards": 1},
 		"mappings": map[string]any{"dynamic": "strict", "properties": properties},
 	})
-	if err != nil {
-		return err
-	}
 	create := e.client.Indices.Create
-	return read(nil)(create(e.index, create.WithContext(ctx), create.WithBody(bytes.NewReader(body))))
+	return read(nil)(create(e.index, create.WithContext(ctx), create.WithBody(body)))
 }
 
 func (e *engine) drop(ctx context.Context) error {
@@ -94,10 +92,6 @@ func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 	known := make(map[string]string)
 	request := map[string]any{"size": page, "_source": []string{search.MetaHash}, "sort": []any{map[string]string{search.MetaName: "asc"}}}
 	for {
-		body, err := json.Marshal(request)
-		if err != nil {
-			return nil, err
-		}
 		var answer struct {
 			Hits struct {
 				Hits []struct {
@@ -110,7 +104,7 @@ func (e *engine) hashes(ctx context.Context) (map[string]string, error) {
 			} `json:"hits"`
 		}
 		ask := e.client.Search
-		if err := read(&answer)(ask(ask.WithContext(ctx), ask.WithIndex(e.index), ask.WithBody(bytes.NewReader(body)))); err != nil {
+		if err := read(&answer)(ask(ask.WithContext(ctx), ask.WithIndex(e.index), ask.WithBody(esutil.NewJSONReader(request)))); err != nil {
 			return nil, err
 		}
 		hits := answer.Hits.Hits
@@ -128,9 +122,7 @@ func (e *engine) delete(ctx context.Context, ids []string) error {
 	for batch := range slices.Chunk(ids, 1000) {
 		var body bytes.Buffer
 		for _, id := range batch {
-			if err := json.NewEncoder(&body).Encode(map[string]any{"delete": map[string]string{"_id": id}}); err != nil {
-				return err
-			}
+			fmt.Fprintf(&body, "{\"delete\": {\"_id\": %q}}\n", id) // a UUID
 		}
 		if err := read(nil)(e.client.Bulk(&body, e.client.Bulk.WithIndex(e.index), e.client.Bulk.WithContext(ctx))); err != nil {
 			return err

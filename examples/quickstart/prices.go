@@ -61,9 +61,7 @@ func centsOf(
 		for _, call := range turn.Calls {
 			if call.Name == toolsearch.DefaultToolName {
 				var search struct{ Query string }
-				if err := json.Unmarshal([]byte(call.Arguments), &search); err != nil {
-					return cents, err
-				}
+				_ = json.Unmarshal([]byte(call.Arguments), &search) // the script is valid
 				query = search.Query
 				continue
 			}

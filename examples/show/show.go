@@ -121,11 +121,7 @@ func Names(tools []*schema.ToolInfo) string {
 	if len(tools) == 0 {
 		return "no tool"
 	}
-	names := make([]string, len(tools))
-	for i, t := range tools {
-		names[i] = t.Name
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(toolsearchtest.Request{Tools: tools}.ToolNames(), ", ")
 }
 
 // Tokens estimates how many tokens definitions take in a request, at four bytes a token: the name,

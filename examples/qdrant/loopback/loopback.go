@@ -26,7 +26,6 @@ type Server struct {
 
 	mu          sync.Mutex
 	collections map[string]*collection
-	unwaited    int
 }
 
 type collection struct {
@@ -51,13 +50,6 @@ func Start() (*Server, error) {
 
 // Close ends the server and the requests under way.
 func (s *Server) Close() { s.grpc.Stop() }
-
-// Unwaited returns how many writes did not ask to wait until searches see them.
-func (s *Server) Unwaited() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unwaited
-}
 
 // within calls f with a collection, which no other request uses meanwhile.
 func (s *Server) within(name string, f func(c *collection) error) error {
@@ -102,12 +94,12 @@ type pointsService struct {
 	s *Server
 }
 
-// written answers a write. The collection is locked.
-func (p pointsService) written(wait bool) *qdrant.PointsOperationResponse {
+// written answers a write. A program that does not wait for it may not find what it wrote.
+func written(wait bool) (*qdrant.PointsOperationResponse, error) {
 	if !wait {
-		p.s.unwaited++
+		return nil, status.Error(codes.FailedPrecondition, "the write does not wait")
 	}
-	return &qdrant.PointsOperationResponse{Result: &qdrant.UpdateResult{Status: qdrant.UpdateStatus_Completed}}
+	return &qdrant.PointsOperationResponse{Result: &qdrant.UpdateResult{Status: qdrant.UpdateStatus_Completed}}, nil
 }
 
 func (p pointsService) Upsert(_ context.Context, r *qdrant.UpsertPoints) (answer *qdrant.PointsOperationResponse, err error) {
@@ -118,8 +110,8 @@ func (p pointsService) Upsert(_ context.Context, r *qdrant.UpsertPoints) (answer
 			}
 			c.points[point.GetId().GetUuid()] = point
 		}
-		answer = p.written(r.GetWait())
-		return nil
+		answer, err = written(r.GetWait())
+		return err
 	})
 	return answer, err
 }
@@ -129,8 +121,8 @@ func (p pointsService) Delete(_ context.Context, r *qdrant.DeletePoints) (answer
 		for _, id := range r.GetPoints().GetPoints().GetIds() {
 			delete(c.points, id.GetUuid())
 		}
-		answer = p.written(r.GetWait())
-		return nil
+		answer, err = written(r.GetWait())
+		return err
 	})
 	return answer, err
 }

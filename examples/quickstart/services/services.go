@@ -90,15 +90,12 @@ func fn(name, desc string, parts ...part) *demoTool {
 		p.addTo(t)
 	}
 	if !bytes.HasPrefix(t.template, []byte("{")) {
-		var fields []string
-		if t.template == nil {
-			fields = []string{`"ok": true, "id": "{$id}"`}
-		}
+		fields := []string{`"ok": true, "id": "{$id}"`}
 		for _, p := range t.params {
 			fields = append(fields, fmt.Sprintf(`%q: "{%s}"`, p.name, p.name))
 		}
 		if t.template != nil {
-			fields = append(fields, string(t.template))
+			fields = append(fields[1:], string(t.template))
 		}
 		t.template = []byte("{" + strings.Join(fields, ",") + "}")
 	}
@@ -171,13 +168,10 @@ func (t *demoTool) Info(context.Context) (*schema.ToolInfo, error) {
 // InvokableRun returns the tool's canned result. It reports bad arguments in the result and
 // not as an error: an error would end the agent's run, but a result lets the model try again.
 func (t *demoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
-	// Some models send nothing at all to a tool that needs no arguments.
-	if strings.TrimSpace(arguments) == "" {
-		arguments = "{}"
-	}
-	// The arguments stay JSON, so that echoing one cannot round a long id or change a type.
-	args, problems := map[string]json.RawMessage(nil), []string(nil)
-	if err := json.Unmarshal([]byte(arguments), &args); err != nil || args == nil {
+	// The arguments stay JSON, so that echoing one cannot round a long id or change a type. Some models
+	// send nothing at all to a tool that needs no arguments.
+	args, problems := map[string]json.RawMessage{}, []string(nil)
+	if err := json.Unmarshal([]byte(arguments), &args); strings.TrimSpace(arguments) != "" && (err != nil || args == nil) {
 		args, problems = map[string]json.RawMessage{}, []string{"the arguments must be a JSON object"}
 	}
 	for _, p := range t.params {
