@@ -3,7 +3,6 @@ package schemacheck
 import (
 	"encoding/json"
 	"errors"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -74,39 +73,6 @@ func named(s *jsonschema.Schema) [3]*map[string]*jsonschema.Schema {
 	return [...]*map[string]*jsonschema.Schema{(*map[string]*jsonschema.Schema)(&s.Definitions), &s.PatternProperties, &s.DependentSchemas}
 }
 
-// parts yields the schemas directly inside a schema, with their names.
-func parts(s *jsonschema.Schema) iter.Seq2[string, *jsonschema.Schema] {
-	return func(yield func(string, *jsonschema.Schema) bool) {
-		for _, inner := range single(s) {
-			if *inner != nil && !yield("", *inner) {
-				return
-			}
-		}
-		for _, list := range lists(s) {
-			for _, inner := range *list {
-				if inner != nil && !yield("", inner) {
-					return
-				}
-			}
-		}
-		for _, group := range named(s) {
-			for name, inner := range *group {
-				if inner != nil && !yield(name, inner) {
-					return
-				}
-			}
-		}
-		if s.Properties == nil {
-			return
-		}
-		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-			if pair.Value != nil && !yield(pair.Key, pair.Value) {
-				return
-			}
-		}
-	}
-}
-
 // replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.
 func replaceParts(s *jsonschema.Schema, replace func(*jsonschema.Schema) *jsonschema.Schema) {
 	for _, inner := range single(s) {
@@ -132,77 +98,4 @@ func replaceParts(s *jsonschema.Schema, replace func(*jsonschema.Schema) *jsonsc
 		properties.Set(pair.Key, replace(pair.Value))
 	}
 	s.Properties = properties
-}
-
-// Writing a schema copies each part of it once for every level above the part.
-const (
-	maxWriting   = 6 << 20 // bytes copied
-	partsWriting = 150     // bytes of an empty schema
-)
-
-// IsWritable reports whether a definition can be written in a reasonable time. Writing a
-// definition that contains itself would never end.
-func IsWritable(root *jsonschema.Schema) bool {
-	w := writing(maxWriting)
-	return root == nil || w.allows(root, 1)
-}
-
-// writing is how many bytes may still be copied.
-type writing int
-
-func (w *writing) allows(s *jsonschema.Schema, depth int) bool {
-	size := partsWriting + len(s.Title) + len(s.Description) + len(s.Comments) + len(s.Pattern) + len(s.Ref) + len(s.Format)
-	for _, name := range s.Required {
-		size += len(name) + 8
-	}
-	for name, list := range s.DependentRequired {
-		size += len(name)
-		for _, name := range list {
-			size += len(name) + 8
-		}
-	}
-	if *w -= writing(size * depth); *w < 0 || depth > maxDepth {
-		return false
-	}
-	for _, value := range [...]any{s.Const, s.Default, s.Enum, s.Examples, s.Extras} {
-		if !w.allowsValue(value, depth) {
-			return false
-		}
-	}
-	for name, inner := range parts(s) {
-		*w -= writing(len(name) * depth)
-		if !w.allows(inner, depth+1) {
-			return false
-		}
-	}
-	return *w >= 0
-}
-
-// allowsValue counts a value in a schema. It knows the types that JSON is read into. Values
-// of other types come from the program itself, which must bound them.
-func (w *writing) allowsValue(value any, depth int) bool {
-	size := 8
-	switch v := value.(type) {
-	case nil:
-		return true
-	case string:
-		size += len(v)
-	case json.Number:
-		size += len(v)
-	case []any:
-		for _, inner := range v {
-			if !w.allowsValue(inner, depth) {
-				return false
-			}
-		}
-	case map[string]any:
-		for name, inner := range v {
-			size += len(name)
-			if !w.allowsValue(inner, depth) {
-				return false
-			}
-		}
-	}
-	*w -= writing(size * depth)
-	return *w >= 0
 }

@@ -1,7 +1,9 @@
 package schemacheck
 
 import (
+	"encoding/json"
 	"hash/maphash"
+	"math"
 	"reflect"
 	"strconv"
 
@@ -12,10 +14,17 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// The prints of definitions, which tell whether a source's definitions changed. They are hashed field by
-// field, because writing them as JSON takes much longer.
+// A walk over a definition hashes it field by field, because writing it as JSON takes much longer. The walk
+// also counts the bytes that writing it would copy: each part once for every level above the part.
 
-// A Print is equal for equal definitions of tools. It is valid only within one run of the program.
+const (
+	maxWriting   = 6 << 20 // bytes copied
+	partsWriting = 150     // bytes of an empty schema
+	valueWriting = 8       // bytes of an empty value
+)
+
+// A Print tells whether a source's definition changed: it is equal for equal definitions. It is
+// valid only within one run of the program.
 type Print uint64
 
 var printSeed = maphash.MakeSeed()
@@ -23,20 +32,45 @@ var printSeed = maphash.MakeSeed()
 // PrintOf returns the print of a definition. It leaves out a schema that is invalid or cannot
 // be written in a reasonable time.
 func PrintOf(info *schema.ToolInfo) Print {
-	var w printer
-	w.hash.SetSeed(printSeed)
+	w := newPrinter(math.MaxInt, 0)
 	w.text(info.Name)
 	w.text(info.Desc)
 	w.value(reflect.ValueOf(info.Extra))
-	if definition, err := foreign.Guard(info.ToJSONSchema); err == nil && definition != nil && IsWritable(definition) {
+	plain := w.hash.Sum64()
+	w.left = maxWriting
+	if definition, err := foreign.Guard(info.ToJSONSchema); err == nil && definition != nil {
 		w.schema(definition)
+	}
+	if w.left < 0 {
+		return Print(plain)
 	}
 	return Print(w.hash.Sum64())
 }
 
-type printer struct{ hash maphash.Hash }
+// IsWritable reports whether a definition can be written in a reasonable time. Writing a
+// definition that contains itself would never end.
+func IsWritable(root *jsonschema.Schema) bool {
+	w := newPrinter(maxWriting, 0)
+	if root != nil {
+		w.schema(root)
+	}
+	return w.left >= 0
+}
+
+type printer struct {
+	hash  maphash.Hash
+	left  int // bytes that may still be copied; the walk ends when it is negative
+	depth int // of the schemas around
+}
+
+func newPrinter(left, depth int) *printer {
+	w := &printer{left: left, depth: depth}
+	w.hash.SetSeed(printSeed)
+	return w
+}
 
 func (w *printer) text(s string) {
+	w.left -= (valueWriting + len(s)) * w.depth
 	w.number(len(s))
 	w.hash.WriteString(s)
 }
@@ -52,11 +86,15 @@ var propertiesField, _ = reflect.TypeFor[jsonschema.Schema]().FieldByName("Prope
 // schema hashes the fields of a schema that are set, each after its number. One of them is not exported:
 // whether the schema is true or false.
 func (w *printer) schema(s *jsonschema.Schema) {
+	w.depth++
+	if w.left -= partsWriting * w.depth; w.depth > maxDepth {
+		w.left = -1
+	}
 	w.hash.WriteByte('{')
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {
 		field := v.Field(i)
-		if field.IsZero() {
+		if w.left < 0 || field.IsZero() {
 			continue
 		}
 		w.number(i)
@@ -70,10 +108,14 @@ func (w *printer) schema(s *jsonschema.Schema) {
 		}
 	}
 	w.hash.WriteByte('}')
+	w.depth--
 }
 
 // value hashes a field of a schema, or what is inside.
 func (w *printer) value(v reflect.Value) {
+	if w.left < 0 {
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
 		w.text(v.String())
@@ -89,11 +131,10 @@ func (w *printer) value(v reflect.Value) {
 	case reflect.Map: // independently of the order
 		var sum uint64
 		for entries := v.MapRange(); entries.Next(); {
-			var inner printer
-			inner.hash.SetSeed(printSeed)
+			inner := newPrinter(w.left, w.depth)
 			inner.text(entries.Key().String())
 			inner.value(entries.Value())
-			sum += inner.hash.Sum64()
+			sum, w.left = sum+inner.hash.Sum64(), inner.left
 		}
 		w.number(v.Len())
 		w.text(strconv.FormatUint(sum, 36))
@@ -118,9 +159,10 @@ func (w *printer) any(v reflect.Value) {
 		w.hash.WriteByte('0')
 		return
 	}
+	w.left -= valueWriting * w.depth
 	w.text(v.Type().String())
 	switch value := v.Interface().(type) {
-	case string, bool, []any, map[string]any:
+	case string, json.Number, bool, []any, map[string]any:
 		w.value(v)
 	default:
 		text, err := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(value) })
