@@ -68,14 +68,10 @@ func (s *LoadSet) Keep(isKept func(doc int) bool) {
 
 // Drop removes documents.
 func (s *LoadSet) Drop(docs []int) {
-	if len(docs) == 0 {
-		return
-	}
 	for _, doc := range docs {
 		s.Members.Remove(doc)
-		s.ByResult.Remove(doc)
 	}
-	s.Docs = slices.DeleteFunc(s.Docs, func(doc int) bool { return !s.Members.Has(doc) })
+	s.Keep(s.Members.Has)
 }
 
 // Evict removes the least recently used documents beyond limit from a set made by NewEvictableSet.

@@ -33,10 +33,11 @@ func Parts(name string) []string {
 }
 
 // appendCamelParts cuts before an upper-case letter that follows a lower-case letter, and
-// before the last capital of a run that a lower-case letter follows.
+// before the last capital of a run that a lower-case letter follows. Each invalid byte becomes a
+// U+FFFD, as in encoding/json.
 func appendCamelParts(parts []string, segment string) []string {
-	if !hasUpperAfterFirst(segment) {
-		return append(parts, validUTF8(segment))
+	if utf8.ValidString(segment) && !strings.ContainsFunc(segment[1:], unicode.IsUpper) { // needs no runes
+		return append(parts, segment)
 	}
 	runes := []rune(segment)
 	start := 0
@@ -52,24 +53,6 @@ func appendCamelParts(parts []string, segment string) []string {
 		}
 	}
 	return append(parts, string(runes[start:]))
-}
-
-// hasUpperAfterFirst spares names without capitals the conversion to runes.
-func hasUpperAfterFirst(s string) bool {
-	for i, r := range s {
-		if i > 0 && unicode.IsUpper(r) {
-			return true
-		}
-	}
-	return false
-}
-
-// validUTF8 replaces each invalid byte by a U+FFFD, as encoding/json does.
-func validUTF8(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return string([]rune(s))
 }
 
 // StripDiacritics writes é as e, ﬁ as fi, and full-width letters as ASCII.

@@ -3,6 +3,7 @@ package schemacheck
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,18 +68,14 @@ func compareProblems(a, b *jsonschema.ValidationError) int {
 
 // compareNames orders items by their number and properties by their name.
 func compareNames(a, b string) int {
-	first, errFirst := strconv.Atoi(a)
-	second, errSecond := strconv.Atoi(b)
-	if errFirst == nil && errSecond == nil {
-		return cmp.Or(cmp.Compare(first, second), strings.Compare(a, b))
+	number := func(name string) int {
+		n, err := strconv.Atoi(name)
+		if err != nil {
+			return math.MaxInt
+		}
+		return n
 	}
-	if errFirst == nil {
-		return -1
-	}
-	if errSecond == nil {
-		return 1
-	}
-	return strings.Compare(a, b)
+	return cmp.Or(cmp.Compare(number(a), number(b)), strings.Compare(a, b))
 }
 
 // propertyName is the property name that a problem is about, or "" if it is about a value.

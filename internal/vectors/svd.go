@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -99,29 +100,24 @@ const columnsBetweenChecks = 256
 
 // timesTransposed sets y = Aᵀ x.
 func (a Sparse) timesTransposed(ctx context.Context, y, x block) error {
-	for c, column := range a.Columns {
-		if c%columnsBetweenChecks == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		sum := y.row(c)
-		clear(sum)
-		for _, entry := range column {
-			addScaled(sum, x.row(int(entry.Row)), entry.Value)
-		}
-	}
-	return ctx.Err()
+	clear(y.data)
+	return a.each(ctx, func(row, column int, value float32) { addScaled(y.row(column), x.row(row), value) })
 }
 
 // times sets x = A y.
 func (a Sparse) times(ctx context.Context, x, y block) error {
 	clear(x.data)
+	return a.each(ctx, func(row, column int, value float32) { addScaled(x.row(row), y.row(column), value) })
+}
+
+// each calls f for every entry, column by column, and fails only if ctx is done.
+func (a Sparse) each(ctx context.Context, f func(row, column int, value float32)) error {
 	for c, column := range a.Columns {
 		if c%columnsBetweenChecks == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		row := y.row(c)
 		for _, entry := range column {
-			addScaled(x.row(int(entry.Row)), row, entry.Value)
+			f(int(entry.Row), c, entry.Value)
 		}
 	}
 	return ctx.Err()
@@ -254,16 +250,7 @@ func eigen(a []float64, n int) (values []float64, vectors [][]float64) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch a, b := a[i*n+i], a[j*n+j]; {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(a[j*n+j], a[i*n+i]) })
 	for _, i := range order {
 		values = append(values, max(0, a[i*n+i]))
 		vectors = append(vectors, rows[i])
