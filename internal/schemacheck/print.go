@@ -19,7 +19,7 @@ import (
 
 const (
 	maxWriting   = 6 << 20 // bytes copied
-	partsWriting = 150     // bytes of an empty schema
+	partsWriting = 136     // bytes of a schema besides its texts
 	valueWriting = 8       // bytes of an empty value
 )
 
@@ -122,7 +122,9 @@ func (w *printer) value(v reflect.Value) {
 	case reflect.Bool:
 		w.text(strconv.FormatBool(v.Bool()))
 	case reflect.Uint64:
-		w.text(strconv.FormatUint(v.Uint(), 10))
+		w.number(int(v.Uint()))
+	case reflect.Float64:
+		w.number(int(math.Float64bits(v.Float())))
 	case reflect.Slice:
 		w.number(v.Len())
 		for i := range v.Len() {
@@ -137,7 +139,7 @@ func (w *printer) value(v reflect.Value) {
 			sum, w.left = sum+inner.hash.Sum64(), inner.left
 		}
 		w.number(v.Len())
-		w.text(strconv.FormatUint(sum, 36))
+		w.number(int(sum))
 	case reflect.Pointer:
 		switch {
 		case v.IsNil():
@@ -159,10 +161,13 @@ func (w *printer) any(v reflect.Value) {
 		w.hash.WriteByte('0')
 		return
 	}
-	w.left -= valueWriting * w.depth
-	w.text(v.Type().String())
+	if v.Kind() != reflect.String { // whose text counts
+		w.left -= valueWriting * w.depth
+	}
+	w.hash.WriteString(v.Type().String())
+	w.hash.WriteByte(' ')
 	switch value := v.Interface().(type) {
-	case string, json.Number, bool, []any, map[string]any:
+	case string, json.Number, bool, float64, []any, map[string]any:
 		w.value(v)
 	default:
 		text, err := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(value) })

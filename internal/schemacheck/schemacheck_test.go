@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -269,68 +268,24 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// BenchmarkWorst reports what the costliest attack costs, its schema compiled for the first call, and
-// what the costliest schema costs when a catalog is built:
-//
-//	go test -run '^$' -bench Worst -v ./internal/schemacheck
-func BenchmarkWorst(b *testing.B) {
-	bound := func(info *schema.ToolInfo, _ string) { _ = schemacheck.Bound(info) }
-	check := func(info *schema.ToolInfo, arguments string) {
-		_, _ = new(schemacheck.Checker).Problem(b.Context(), 0, info, arguments)
-	}
-	for name, run := range map[string]func(info *schema.ToolInfo, arguments string){"build": bound, "call": check} {
-		b.Run(name, func(b *testing.B) {
-			var slowest, largest struct {
-				name string
-				cost float64
-			}
+// BenchmarkAttacks measures what each schema costs when a catalog is built, and what each attack costs, its
+// schema compiled for the first call.
+func BenchmarkAttacks(b *testing.B) {
+	for _, a := range attacks() {
+		info := toolWith(b, a.schema)
+		b.Run("build "+a.name, func(b *testing.B) {
+			b.ReportAllocs()
 			for b.Loop() {
-				slowest.cost, largest.cost = 0, 0
-				for _, a := range attacks() {
-					info := toolWith(b, a.schema)
-					took, bytes := math.Inf(1), math.Inf(1)
-					for range 5 {
-						var before, after runtime.MemStats
-						runtime.GC()
-						runtime.ReadMemStats(&before)
-						start := time.Now()
-						run(info, a.arguments)
-						took = min(took, time.Since(start).Seconds())
-						runtime.ReadMemStats(&after)
-						bytes = min(bytes, float64(after.TotalAlloc-before.TotalAlloc))
-					}
-					if took > slowest.cost {
-						slowest.name, slowest.cost = a.name, took
-					}
-					if bytes > largest.cost {
-						largest.name, largest.cost = a.name, bytes
-					}
-				}
+				_ = schemacheck.Bound(info)
 			}
-			b.ReportMetric(slowest.cost*1e3, "worst-ms")
-			b.ReportMetric(largest.cost/(1<<20), "worst-MB")
-			b.Logf("the slowest is %q, and %q takes most memory", slowest.name, largest.name)
+		})
+		b.Run("call "+a.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = new(schemacheck.Checker).Problem(b.Context(), 0, info, a.arguments)
+			}
 		})
 	}
-}
-
-// The memory for schemas is bounded if their patterns have large classes.
-func TestMemoryOfClasses(t *testing.T) {
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	var c schemacheck.Checker
-	for doc := range 100 {
-		problem, err := c.Problem(t.Context(), doc, toolWith(t, `{"type":"object","patternProperties":{`+
-			list(10, func(i int) string { return fmt.Sprintf(`"^%d_%d%s$":false`, doc, i, strings.Repeat(`\\PL`, 12)) })+`}}`), `{}`)
-		require.NoError(t, err)
-		require.Empty(t, problem)
-	}
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(80<<20), "bytes kept of 100 schemas of 120 classes")
-	runtime.KeepAlive(&c)
 }
 
 // The report is the same each time, even of very many problems.
@@ -400,27 +355,34 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// The memory for schemas is bounded, however many tools there are.
+// The memory for schemas is bounded, however many tools there are and however large the classes of their
+// patterns.
 func TestMemoryOfSchemas(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles 12,500 patterns")
-	}
-	heap := func() uint64 {
+	testtools.SkipWithoutGoroutines(t)
+	heap := func() int64 {
 		var stats runtime.MemStats
 		runtime.GC()
 		runtime.GC()
 		runtime.ReadMemStats(&stats)
-		return stats.HeapAlloc
+		return int64(stats.HeapAlloc)
 	}
-	before := heap()
-	var c schemacheck.Checker
-	for doc := range 250 {
-		info := toolWith(t, `{"type":"object","properties":{`+list(50,
-			func(i int) string { return fmt.Sprintf(`"p%d":{"pattern":"^[a-z%d]{40}%d$"}`, i, i, doc) })+`}}`)
-		problem, err := c.Problem(t.Context(), doc, info, `{"p1":"x"}`)
-		require.NoError(t, err)
-		require.NotEmpty(t, problem)
+	for name, tt := range map[string]struct {
+		docs, patterns int
+		format         string // of a property's number and a document's
+		most           int64  // bytes kept
+	}{
+		"250 schemas of 50 patterns": {250, 50, `"p%d":{"pattern":"^[a-z%[1]d]{40}%d$"}`, 96 << 20},
+		"100 schemas of 120 classes": {100, 10, `"p%d":{"pattern":"^%d_%[1]d` + strings.Repeat(`\\PL`, 12) + `$"}`, 80 << 20},
+	} {
+		before := heap()
+		var c schemacheck.Checker
+		for doc := range tt.docs {
+			problem, err := c.Problem(t.Context(), doc, toolWith(t, `{"type":"object","properties":{`+
+				list(tt.patterns, func(i int) string { return fmt.Sprintf(tt.format, i, doc) })+`}}`), `{"p1":"x"}`)
+			require.NoError(t, err)
+			require.NotEmpty(t, problem)
+		}
+		assert.Less(t, heap()-before, tt.most, name)
+		runtime.KeepAlive(&c)
 	}
-	assert.Less(t, int64(heap())-int64(before), int64(96<<20), "bytes kept of 250 schemas of 50 patterns")
-	runtime.KeepAlive(&c)
 }
