@@ -12,10 +12,7 @@ import (
 // which Filters are asked, and tries their entries on all tools.
 
 // A Filter passes the tools that one of its lists names. It is safe for concurrent use.
-type Filter struct {
-	patterns []Pattern
-	entries  []entry
-}
+type Filter struct{ entries []entry }
 
 // entry is an entry of a list.
 type entry struct {
@@ -31,7 +28,6 @@ func NewFilter(servers, tags, tools []string) *Filter {
 	add := func(what, text string, p Pattern, ok bool) {
 		entry := entry{text: what + " " + Quoted(text)}
 		if ok {
-			f.patterns = append(f.patterns, p)
 			entry.pattern = &p
 		}
 		f.entries = append(f.entries, entry)
@@ -56,7 +52,7 @@ func (f *Filter) Passes(ctx context.Context, t *Tool) bool {
 	if w, ok := ctx.Value(watchKey{}).(*Watch); ok {
 		w.add(f)
 	}
-	return MatchesAny(f.patterns, t)
+	return slices.ContainsFunc(f.entries, func(e entry) bool { return e.pattern != nil && e.pattern.Matches(t) })
 }
 
 // A Watch collects the entries of every Filter that is asked under its context. It is safe for

@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,8 +52,7 @@ type build struct {
 	known   map[string][]float32 // by text
 	keys    []string             // of the texts that are not known; nil means no store
 	vectors [][]float32
-	missing []int   // texts without a vector, ascending
-	batches [][]int // of missing
+	batches [][]int // of the texts without a vector, ascending
 
 	mu       sync.Mutex
 	done     int          // texts
@@ -78,14 +78,9 @@ func (o Options) Make(ctx context.Context, texts []string, known map[string][]fl
 	}
 	if errors.Is(err, errDimensions) && b.Store != nil { // start again without the store
 		b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
-		b = &build{Options: b.Options, texts: texts}
-		b.Store = nil
-		err = b.run(ctx)
+		return b.Make(ctx, texts, nil)
 	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	return b.vectors, nil
@@ -97,10 +92,11 @@ func (b *build) run(ctx context.Context) error {
 		b.vectors[i] = b.known[text]
 	}
 	b.load(ctx)
-	b.missing = b.without()
-	b.done = len(b.texts) - len(b.missing)
+	missing := b.without()
+	b.batches, b.finished = slices.Collect(slices.Chunk(missing, b.BatchSize)), make(map[int]bool)
+	b.done = len(b.texts) - len(missing)
 	b.progress()
-	if err := b.embedMissing(ctx); err != nil {
+	if err := foreign.InParallel(ctx, b.Concurrency, len(b.batches), b.embedBatch); err != nil { // the first failure stops the others
 		return err
 	}
 	for _, v := range b.vectors {
@@ -174,13 +170,6 @@ func (b *build) progress() {
 	if b.Progress != nil {
 		b.Progress(b.done, len(b.texts))
 	}
-}
-
-// embedMissing embeds the missing texts. The first batch that fails stops the others.
-func (b *build) embedMissing(ctx context.Context) error {
-	b.finished = make(map[int]bool)
-	b.batches = slices.Collect(slices.Chunk(b.missing, b.BatchSize))
-	return foreign.InParallel(ctx, b.Concurrency, len(b.batches), b.embedBatch)
 }
 
 func (b *build) embedBatch(ctx context.Context, batch int) error {

@@ -2,7 +2,10 @@
 // singular vectors of sparse matrices.
 package vectors
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Vectors of length 1: a dot product is a cosine.
 
@@ -63,10 +66,7 @@ func MatrixOf(rows [][]float32) (m Matrix) {
 	if len(rows) > 0 {
 		m.Dimensions = len(rows[0])
 	}
-	m.Numbers = make([]float32, 0, len(rows)*m.Dimensions)
-	for _, row := range rows {
-		m.Numbers = append(m.Numbers, row...)
-	}
+	m.Numbers = slices.Concat(rows...)
 	return m
 }
 
