@@ -285,7 +285,8 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 		if e.defers {
 			ed.deferred = append(ed.deferred, conversation.MarkDeferred(doc.Info, names.search))
 		}
-		if naming.MatchesAny(patterns, patternTool(doc)) {
+		named := patternTool(doc)
+		if slices.ContainsFunc(patterns, func(p naming.Pattern) bool { return p.Matches(named) }) {
 			ed.always = append(ed.always, i)
 		} else {
 			ed.hideable.Add(i)

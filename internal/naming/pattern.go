@@ -84,16 +84,6 @@ func (p *Pattern) Matches(t *Tool) bool {
 	}
 }
 
-// MatchesAny reports whether one of the patterns matches a tool.
-func MatchesAny(patterns []Pattern, t *Tool) bool {
-	for i := range patterns {
-		if patterns[i].Matches(t) {
-			return true
-		}
-	}
-	return false
-}
-
 // glob reports whether the whole text matches pattern. An asterisk stands for any text.
 func glob(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
