@@ -83,11 +83,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		DynamicTools: services.Tools(),
 		Index:        toolsearch.Retriever(r),
 		Fallback:     toolsearch.BM25, // it has the whole catalog in memory
-		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if search, ok := e.(*toolsearch.SearchEvent); ok && search.Err != nil {
-				fmt.Fprintf(out, "by the %s, since %.110q...\n", search.Searcher, search.Err.Error())
-			}
-		},
+		SendEvents:   true,            // for show
 	})
 	if err != nil {
 		return err

@@ -128,11 +128,7 @@ func compare(ctx context.Context, out io.Writer, meaning toolsearch.Indexer) err
 func ask(ctx context.Context, out io.Writer, index toolsearch.Indexer, stopServer func()) error {
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: services.Tools(), Index: index,
-		OnEvent: func(_ context.Context, event toolsearch.Event) {
-			if e, ok := event.(*toolsearch.SearchEvent); ok && e.Err != nil {
-				fmt.Fprintf(out, "  degraded: %v\n", e.Err)
-			}
-		},
+		SendEvents: true, // for show
 	})
 	if err != nil {
 		return err
@@ -142,9 +138,10 @@ func ask(ctx context.Context, out io.Writer, index toolsearch.Indexer, stopServe
 		toolsearchtest.CallTool("tool_search", `{"query":"How much money can be paid out right now?","max_results":3}`),
 		toolsearchtest.CallTool("mcp__stripe__get_balance", `{}`),
 		toolsearchtest.Turn{Decide: func(toolsearchtest.Request) toolsearchtest.Turn {
-			fmt.Fprintln(out, "  (the embedding server is stopped)")
 			stopServer()
-			return toolsearchtest.CallTool("tool_search", `{"query":"post slack message","max_results":3}`)
+			turn := toolsearchtest.CallTool("tool_search", `{"query":"post slack message","max_results":3}`)
+			turn.Text = "(the embedding server is stopped)"
+			return turn
 		}},
 		toolsearchtest.CallTool("mcp__slack__send_message", `{"channel":"#team","text":"See the balance."}`),
 		toolsearchtest.Say("The team has the balance."),

@@ -101,11 +101,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
 		DynamicTools: tools,
 		Index:        toolsearch.Retriever(r),
-		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if search, ok := e.(*toolsearch.SearchEvent); ok && search.Err != nil {
-				fmt.Fprintf(out, "by keywords, since %.60s...\n", search.Err)
-			}
-		},
+		SendEvents:   true, // for show
 	})
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func Example() {
 	// model call 1
 	//   sees   tool_search
 	//   calls  tool_search {"query":"refund charge","max_results":1}
-	// by keywords, since toolsearch: the retriever failed: [Retriever] qdrant search ...
+	//   from   keyword, toolsearch: the retriever failed: [Retriever] qdrant search ...
 	//   gets   {"matches":["mcp__stripe__refund_charge"]}
 	// model call 2
 	//   sees   tool_search, mcp__stripe__refund_charge

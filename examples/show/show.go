@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -55,7 +56,14 @@ func (s *Screen[M]) Run(events *adk.AsyncIterator[*adk.TypedAgentEvent[M]]) (mes
 		if event.Action != nil && event.Action.Interrupted != nil {
 			interrupt = event.Action.Interrupted
 		}
-		if event.Output == nil || event.Output.MessageOutput == nil {
+		if event.Output == nil {
+			continue
+		}
+		// With Config.SendEvents they come in their place.
+		if search, ok := event.Output.CustomizedOutput.(*toolsearch.SearchEvent); ok && search.Err != nil {
+			s.line("from", fmt.Sprintf("%s, %.60s...", search.Searcher, search.Err))
+		}
+		if event.Output.MessageOutput == nil {
 			continue
 		}
 		message, readErr := event.Output.MessageOutput.GetMessage()
