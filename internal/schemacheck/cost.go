@@ -15,19 +15,20 @@ import (
 // references and into values, and ends when the budget is spent. Steps are about 0.5 µs and 600 bytes.
 
 const (
-	maxCost     = 50_000 // steps of one check
-	shortList   = 20     // in a list of up to this length, the validator compares every two items
-	regexpUnit  = 32     // instructions of a pattern times bytes of a text, in a step
-	numberSize  = 8      // a number is compared as a fraction, which takes longer than for any other value
-	stringUnit  = 128    // bytes of a string that are compared as fast as a value
-	formatUnit  = 32     // bytes of a string that are checked against a format in a step
-	copyUnit    = 256    // bytes of a string that are copied in a step
-	lookups     = 4      // values of an object that are looked up in a step
-	namesInStep = 4
-	nameCost    = 3  // of each name that is checked by itself; the validator starts anew for it
-	formatCost  = 3  // of each string that is checked against a format
-	unevalCost  = 4  // of a schema for which the validator records every item and property
-	depthUnit   = 32 // of values inside values and references to references; each problem records its whole path
+	maxCost   = 50_000 // steps of one check
+	byteUnit  = 256    // bytes of a value that one visit copies in a step
+	itemBytes = 48     // what an item, a name or a number counts for, besides its own bytes
+
+	// How often more than a visit's copy the validator looks at a value.
+	patternWork = 8  // for each instruction of a pattern
+	formatWork  = 8  // for a format
+	nameWork    = 12 // for a schema of names; the validator starts anew for each name
+	uniqueWork  = 12 // for unique items, which are compared with each other in a short list, and hashed in a long one
+
+	perStep    = 4  // names or values of a schema that are looked up in a step
+	formatCost = 3  // of each string that is checked against a format
+	unevalCost = 4  // of a schema for which the validator records every item and property
+	depthUnit  = 32 // of values inside values and references to references; each problem records its whole path
 )
 
 var errCostly = errors.New("the arguments take too long to check against the schema")
@@ -49,7 +50,7 @@ func (b *budget) spend(s *jsonschema.Schema, value any, depth int, uneval bool) 
 	if uneval = uneval || s.UnevaluatedProperties != nil || s.UnevaluatedItems != nil; uneval {
 		visit = unevalCost
 	}
-	*b -= budget(visit*ownCost(s)*(1+depth/depthUnit) + valueCost(s, value, visit))
+	*b -= budget(visit*ownCost(s)*(1+depth/depthUnit) + (visit+work(s))*bytesOf(value, s.UniqueItems)/byteUnit)
 	same := schemas(s.Ref, s.Not, s.If, s.Then, s.Else, s.AllOf, s.AnyOf, s.OneOf)
 	same = slices.AppendSeq(same, maps.Values(s.DependentSchemas))
 	for _, dependency := range s.Dependencies {
@@ -111,93 +112,65 @@ func schemas(values ...any) (list []*jsonschema.Schema) {
 
 // ownCost is the cost of a schema for any value, with the visit.
 func ownCost(s *jsonschema.Schema) int {
-	names, values := len(s.Required)+len(s.DependentRequired)+len(s.Dependencies), 0
+	items := len(s.Required) + len(s.DependentRequired) + len(s.Dependencies)
 	for _, list := range s.DependentRequired {
-		names += len(list)
+		items += len(list)
 	}
 	for _, dependency := range s.Dependencies {
-		if list, ok := dependency.([]string); ok {
-			names += len(list)
-		}
+		list, _ := dependency.([]string)
+		items += len(list)
 	}
-	cost := 1 + (names+namesInStep-1)/namesInStep
+	if s.Enum != nil {
+		items += bytesOf(s.Enum.Values, true) / itemBytes
+	}
+	if s.Const != nil {
+		items += bytesOf(*s.Const, true) / itemBytes
+	}
+	cost := 1 + (items+perStep-1)/perStep
 	for _, limit := range [...]*big.Rat{s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum, s.MultipleOf} {
 		if limit != nil {
 			cost += 2 + (limit.Num().BitLen()+limit.Denom().BitLen())/64
 		}
 	}
-	if s.Enum != nil {
-		values = sizeOf(s.Enum.Values)
-	}
-	if s.Const != nil {
-		values += sizeOf(*s.Const)
-	}
-	return cost + values/lookups
-}
-
-// valueCost is the cost of a value for a schema, without the values inside. A visit copies the value, or
-// looks at it.
-func valueCost(s *jsonschema.Schema, value any, visit int) (cost int) {
-	switch v := value.(type) {
-	case map[string]any:
-		cost = visit * len(v) / lookups
-		if s.PropertyNames != nil {
-			cost += nameCost * len(v)
-		}
-		if len(s.PatternProperties) > 0 {
-			match := 0
-			for pattern := range s.PatternProperties {
-				match += sizeOfPattern(pattern)
-			}
-			for name := range v {
-				cost += match * (len(name) + 16) / regexpUnit
-			}
-		}
-	case []any:
-		if visit > 1 {
-			cost = visit * len(v) / lookups
-		}
-		if s.UniqueItems {
-			compared := 3 // each item is hashed, and compared with an item of the same hash
-			if len(v) <= shortList {
-				compared = len(v)
-			}
-			cost += sizeOf(v) * compared / lookups
-		}
-	case string:
-		cost = visit*len(v)/copyUnit + sizeOfPattern(s.Pattern)*(len(v)+16)/regexpUnit
-		if s.Format != nil {
-			cost += formatCost + len(v)/formatUnit
-		}
-	case json.Number:
-		cost = visit * (digits(v) + 16) / 32 // a schema of integers or with limits parses the number
+	if s.Format != nil {
+		cost += formatCost
 	}
 	return cost
 }
 
-func sizeOfPattern(pattern jsonschema.Regexp) int {
-	if sized, ok := pattern.(*sizedPattern); ok {
-		return sized.size
+// work is how often more than a visit's copy a schema looks at a value.
+func work(s *jsonschema.Schema) (times int) {
+	patterns := append(slices.Collect(maps.Keys(s.PatternProperties)), s.Pattern)
+	for _, pattern := range patterns {
+		if sized, ok := pattern.(*sizedPattern); ok {
+			times += patternWork * sized.size
+		}
 	}
-	return 0
+	if s.Format != nil {
+		times += formatWork
+	}
+	if s.PropertyNames != nil {
+		times += nameWork
+	}
+	if s.UniqueItems {
+		times += uniqueWork
+	}
+	return times
 }
 
-// sizeOf is the size of a value for comparisons.
-func sizeOf(value any) int {
-	size := 1
+// bytesOf is how large a value is, without the values inside unless it is compared with others.
+func bytesOf(value any, isCompared bool) (size int) {
 	switch v := value.(type) {
-	case map[string]any:
-		for name, inner := range v {
-			size += len(name)/stringUnit + sizeOf(inner)
-		}
-	case []any:
-		for _, inner := range v {
-			size += sizeOf(inner)
-		}
 	case string:
-		size += len(v) / stringUnit
+		return len(v) + itemBytes/4
 	case json.Number:
-		size = numberSize + digits(v)/16
+		return digits(v)*4 + itemBytes
+	}
+	for name, inner := range parts(value) {
+		size += itemBytes + len(name)
+		if isCompared {
+			size += bytesOf(inner, true)
+		}
 	}
 	return size
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -57,37 +58,31 @@ func written(info *schema.ToolInfo) (string, error) {
 	return text, nil
 }
 
-// single, lists and named are the places of a schema that hold other schemas, besides its properties.
-
-func single(s *jsonschema.Schema) [9]**jsonschema.Schema {
-	return [...]**jsonschema.Schema{
-		&s.Items, &s.Contains, &s.AdditionalProperties, &s.PropertyNames, &s.ContentSchema, &s.Not, &s.If, &s.Then, &s.Else,
-	}
-}
-
-func lists(s *jsonschema.Schema) [4]*[]*jsonschema.Schema {
-	return [...]*[]*jsonschema.Schema{&s.AllOf, &s.AnyOf, &s.OneOf, &s.PrefixItems}
-}
-
-func named(s *jsonschema.Schema) [3]*map[string]*jsonschema.Schema {
-	return [...]*map[string]*jsonschema.Schema{(*map[string]*jsonschema.Schema)(&s.Definitions), &s.PatternProperties, &s.DependentSchemas}
-}
-
 // replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.
 func replaceParts(s *jsonschema.Schema, replace func(*jsonschema.Schema) *jsonschema.Schema) {
-	for _, inner := range single(s) {
-		*inner = replace(*inner)
-	}
-	for _, list := range lists(s) {
-		*list = slices.Clone(*list)
-		for i, inner := range *list {
-			(*list)[i] = replace(inner)
+	ofNames := func(named map[string]*jsonschema.Schema) map[string]*jsonschema.Schema {
+		named = maps.Clone(named)
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			named[name] = replace(named[name])
 		}
+		return named
 	}
-	for _, group := range named(s) {
-		*group = maps.Clone(*group)
-		for _, name := range slices.Sorted(maps.Keys(*group)) {
-			(*group)[name] = replace((*group)[name])
+	fields := reflect.ValueOf(s).Elem()
+	for i := range fields.NumField() {
+		if field := fields.Field(i); !field.IsZero() && field.CanInterface() {
+			switch part := field.Addr().Interface().(type) {
+			case **jsonschema.Schema:
+				*part = replace(*part)
+			case *[]*jsonschema.Schema:
+				*part = slices.Clone(*part)
+				for i, inner := range *part {
+					(*part)[i] = replace(inner)
+				}
+			case *map[string]*jsonschema.Schema:
+				*part = ofNames(*part)
+			case *jsonschema.Definitions:
+				*part = ofNames(*part)
+			}
 		}
 	}
 	if s.Properties == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -16,8 +17,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
 )
 
-// The bounds on a schema before it is compiled. Schemas come from remote servers. A document is the JSON
-// of a schema, weighed by what makes the compiler slow or the result large.
+// The bounds on a schema. Schemas come from remote servers. A document is the JSON of a schema, weighed by
+// what makes the compiler slow or the result large: its patterns when the compiler asks for them, the rest
+// before.
 
 const (
 	maxSchemaBytes = 128 << 10
@@ -44,13 +46,19 @@ type document struct {
 	err    error // the first bound that the schema is beyond; then nothing more is weighed
 	weight int
 
-	sizes      map[string]int // instructions of each pattern that can be parsed
+	patterns   map[string]*sizedPattern // the patterns that were compiled
 	isCompiled bool
+}
+
+// sizedPattern is a pattern in a schema, with the number of its instructions.
+type sizedPattern struct {
+	*regexp.Regexp
+	size int
 }
 
 // Bound reports why a tool's arguments will not be checked against its schema: the schema is
 // beyond the bounds, or cannot be read. It takes some 10 microseconds for a usual schema.
-// Other faults of a schema are left to the compiler, and Problem reports them.
+// Other faults of a schema, and its patterns, are left to the compiler, and Problem reports them.
 func Bound(info *schema.ToolInfo) error {
 	_, err := foreign.Guard(func() (*document, error) { return documentOf(info) })
 	return err
@@ -65,7 +73,7 @@ func documentOf(info *schema.ToolInfo) (*document, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, errLargeSchema
 	}
-	d := &document{sizes: make(map[string]int)}
+	d := &document{patterns: make(map[string]*sizedPattern)}
 	if d.root, err = jsonschema.UnmarshalJSON(strings.NewReader(text)); err != nil {
 		return nil, err
 	}
@@ -121,33 +129,31 @@ func (d *document) keyword(name string, value any) {
 		if text != "" { // a parameter may also have this name
 			d.weight += addressWeight
 		}
-	case "pattern":
-		if text != "" {
-			d.pattern(text)
-		}
-	case "patternProperties":
-		properties, _ := value.(map[string]any)
-		for pattern := range properties {
-			d.pattern(pattern)
-		}
 	}
 }
 
-// pattern weighs a pattern. It parses each text once, and nothing once the schema is too heavy.
-func (d *document) pattern(text string) {
-	size, known := d.sizes[text]
-	if !known {
-		if d.weight += regexpcost.Parsing(text) / parsingUnit; d.weight > maxWeight {
-			return
-		}
-		parsed, err := syntax.Parse(text, syntax.Perl)
-		if err != nil {
-			return // the compiler reports it where it counts
-		}
-		size = regexpcost.Size(parsed)
-		d.sizes[text] = size
+// pattern weighs and compiles a pattern, each text once: the compiler asks twice. Once the schema is
+// compiled, the text is an argument for which an old draft demands a pattern, in another syntax than the
+// tool's.
+func (d *document) pattern(text string) (jsonschema.Regexp, error) {
+	if pattern, known := d.patterns[text]; known {
+		return pattern, nil
 	}
-	if d.weight += patternWeight + instructionWeight*size; size > regexpcost.Max {
-		d.fail(errLargeSchema)
+	if d.isCompiled {
+		return &sizedPattern{}, nil
 	}
+	if d.weight += regexpcost.Parsing(text) / parsingUnit; d.weight > maxWeight {
+		return nil, errLargeSchema
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	size := regexpcost.Size(parsed)
+	if d.weight += patternWeight + instructionWeight*size; size > regexpcost.Max || d.weight > maxWeight {
+		return nil, errLargeSchema
+	}
+	pattern, err := regexp.Compile(text)
+	d.patterns[text] = &sizedPattern{pattern, size}
+	return d.patterns[text], err
 }

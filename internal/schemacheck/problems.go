@@ -86,22 +86,11 @@ func propertyName(e *jsonschema.ValidationError) string {
 	return ""
 }
 
-// firstNames returns the first names in sorted order, more than a problem has room for.
-func firstNames(names []string) (first []string) {
-	const most = maxProblemBytes / len(`'', `)
-	for _, name := range names {
-		if at, _ := slices.BinarySearch(first, name); at < most {
-			first = slices.Insert(first, at, name)
-			first = first[:min(len(first), most)]
-		}
-	}
-	return first
-}
-
 func problemText(e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *problemkind.AdditionalProperties:
-		k.Properties = firstNames(k.Properties)
+		slices.Sort(k.Properties)
+		k.Properties = k.Properties[:min(len(k.Properties), maxProblemBytes)] // more than there is room for
 	case *problemkind.Pattern:
 		k.Got = naming.Cut(k.Got, maxProblemBytes)
 	case *problemkind.Format:

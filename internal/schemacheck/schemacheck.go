@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -150,8 +152,8 @@ func (t *checked) read(info *schema.ToolInfo) (size int, err error) {
 		return 0, err
 	}
 	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(d.regexpEngine())
+	c.UseLoader(jsonschema.SchemeURLLoader{}) // a server must not make the program read files or addresses
+	c.UseRegexpEngine(d.pattern)
 	if err := c.AddResource(schemaURL, d.root); err != nil {
 		return 0, errWrongSchema
 	}
@@ -162,42 +164,15 @@ func (t *checked) read(info *schema.ToolInfo) (size int, err error) {
 	return weightBytes * d.weight, nil
 }
 
-// noLoader loads nothing. A schema from a remote server must not make the program read
-// files or addresses.
-type noLoader struct{}
-
-// Load implements jsonschema.URLLoader.
-func (noLoader) Load(string) (any, error) {
-	return nil, errors.New("schemas of tools cannot refer to anything outside")
-}
-
-// sizedPattern is a pattern in a schema, with the number of its instructions.
-type sizedPattern struct {
-	*regexp.Regexp
-	size int
-}
-
-// regexpEngine compiles the patterns that the document counted, each text once: the compiler asks twice.
-// Any other text is an argument for which an old draft demands a pattern, in another syntax than the tool's.
-func (d *document) regexpEngine() jsonschema.RegexpEngine {
-	compiled := make(map[string]*sizedPattern, len(d.sizes))
-	return func(text string) (jsonschema.Regexp, error) {
-		if pattern, known := compiled[text]; known {
-			return pattern, nil
+// parts are the values of an object with their names, or the items of a list.
+func parts(value any) iter.Seq2[string, any] {
+	return func(yield func(name string, inner any) bool) {
+		switch v := value.(type) {
+		case map[string]any:
+			maps.All(v)(yield)
+		case []any:
+			slices.Values(v)(func(inner any) bool { return yield("", inner) })
 		}
-		size, counted := d.sizes[text]
-		switch {
-		case !counted && d.isCompiled:
-			return &sizedPattern{}, nil
-		case !counted && text != "":
-			return nil, errWrongSchema
-		}
-		pattern, err := regexp.Compile(text)
-		if err != nil {
-			return nil, err
-		}
-		compiled[text] = &sizedPattern{pattern, size}
-		return compiled[text], nil
 	}
 }
 
@@ -206,22 +181,12 @@ func checkPlain(value any, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
 	}
-	switch v := value.(type) {
-	case map[string]any:
-		for _, inner := range v {
-			if err := checkPlain(inner, depth+1); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for _, inner := range v {
-			if err := checkPlain(inner, depth+1); err != nil {
-				return err
-			}
-		}
-	case json.Number:
-		if digits(v) > maxNumberDigits {
-			return errLongNumber
+	if n, isNumber := value.(json.Number); isNumber && digits(n) > maxNumberDigits {
+		return errLongNumber
+	}
+	for _, inner := range parts(value) {
+		if err := checkPlain(inner, depth+1); err != nil {
+			return err
 		}
 	}
 	return nil
