@@ -209,13 +209,13 @@ type Limits struct {
 
 	// SourceTimeout bounds how long a run waits for the Sources of all groups to answer, and then for
 	// the index of changed answers. After that the last good answers stay, and a FailureEvent says
-	// so. A run waits at most 200 ms for a Source that already has a good answer. If the Source takes
-	// longer, its last good answer stays for this run, and a later run takes the late answer; a
-	// FailureEvent reports the first late answer. Either way the Source's context ends after
-	// SourceTimeout, not with the run, and a Source that took too long is not asked again until
-	// SourceTimeout has passed or its answer has arrived. Only one run waits for a new index. Other
-	// runs that start meanwhile go on with the last good catalog, or wait if a Source has no good
-	// answer yet. Zero means DefaultSourceTimeout.
+	// so. A run waits at most 200 ms for a Source that already has a good answer, and again for the
+	// index of its new answer. What takes longer is for a later run; a FailureEvent reports the first
+	// late answer. Runs that start while a Source is asked wait for the same call. The Source's context
+	// ends after SourceTimeout, not with the run, and a Source that took longer is not asked again until
+	// SourceTimeout has passed or its answer has arrived. Indexes take at most a tenth of the time, once
+	// they have taken 5 s: a Source with another answer for every run is indexed now and then. Zero means
+	// DefaultSourceTimeout.
 	SourceTimeout time.Duration
 }
 

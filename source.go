@@ -1,7 +1,6 @@
 package toolsearch
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,8 +28,8 @@ import (
 //
 // Package sources waits for the Sources, and keeps what comes late. The code of an index may fail, hang,
 // or ignore its context too. So a build runs on a goroutine of its own, one at a time, and no lock is
-// held meanwhile. The run that began it waits for it, but no longer than Limits.SourceTimeout. Other runs
-// go on with the current edition, or wait as well if it has no tools of a Source that has answered.
+// held meanwhile. A run waits for it as it waits for a Source: no longer than the grace, or until the build
+// ends if the edition has no tools of a Source that has answered.
 
 // editions keeps the current edition.
 type editions struct {
@@ -39,22 +38,28 @@ type editions struct {
 	defers  bool    // the mode takes deferred definitions
 	groups  []Group // DynamicTools are the first
 	sources *sources.Sources
+	gate    foreign.Gate // of one compilation
 
-	mu         sync.Mutex // guards the fields below; held for moments
-	last       *edition   // of the current snapshot
-	building   *building  // nil means that no edition is being built
-	unreported []Event    // what no run has reported yet
+	mu         sync.Mutex    // guards the fields below; held for moments
+	last       *edition      // of the current snapshot
+	building   chan struct{} // closed when the build under way ends; nil means none
+	unreported []Event       // what no run has reported yet
+	saved      time.Duration // that builds may take
+	savedAt    time.Time
 }
 
-// building is an edition that is being built.
-type building struct {
-	done chan struct{}
-	errs []error // by group, set when done
-}
+// Builds may take a share of the time, which they save up. So a Source with another answer for every run
+// does not occupy the processors.
+const (
+	buildShare    = 10 // of so many parts, one
+	maxBuildSaved = 5 * time.Second
+)
 
 func newEditions(ctx context.Context, config *Config, events eventSink, defers bool) (*editions, error) {
 	own := Group{Tools: config.DynamicTools}
-	e := &editions{config: config, events: events, defers: defers, groups: slices.Concat([]Group{own}, config.Groups)}
+	e := &editions{
+		config: config, events: events, defers: defers, groups: slices.Concat([]Group{own}, config.Groups), gate: make(foreign.Gate, 1),
+	}
 	given := make([]sources.Group, len(e.groups))
 	for i := range e.groups {
 		g := &e.groups[i]
@@ -92,9 +97,7 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 		return e.last, e.sources.Current().Tools, nil
 	}
 	failures := e.sources.Ask(ctx)
-	for i, err := range e.update(ctx) {
-		failures[i] = cmp.Or(failures[i], err)
-	}
+	e.update(ctx)
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
@@ -114,75 +117,76 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	return last, tools, nil
 }
 
-// update makes the pending change current, as far as this run waits for it. The errors are by group.
-func (e *editions) update(ctx context.Context) (errs []error) {
+// update makes the pending change current, as far as this run waits for it.
+func (e *editions) update(ctx context.Context) {
 	for range 2 { // the edition that another run is building may lack what this run asked for
 		e.mu.Lock()
-		change, b := e.sources.Pending(), e.building
-		isMine := change != nil && b == nil
+		change := e.sources.Pending()
+		isMine := change != nil && e.building == nil && (change.IsFirst || e.affordsBuild())
 		if isMine {
-			b = &building{make(chan struct{}), make([]error, len(e.groups))}
-			e.building = b
-			go e.build(context.WithoutCancel(ctx), change, b)
+			e.building = make(chan struct{})
+			go e.build(context.WithoutCancel(ctx), change)
 		}
+		done := e.building
 		e.mu.Unlock()
-		if change == nil || !isMine && !change.IsFirst {
-			return errs
+		if change == nil || done == nil || !isMine && !change.IsFirst {
+			return
 		}
+		wait := time.Duration(0) // until it ends
+		if !change.IsFirst {
+			wait = sources.Grace
+		}
+		waiting, cancel := foreign.WithTimeout(ctx, wait)
 		select {
-		case <-b.done:
-			errs = b.errs
-		case <-ctx.Done():
-			return nil
-		case <-time.After(e.config.Limits.SourceTimeout):
-			errs = make([]error, len(e.groups))
-			for _, i := range change.Groups {
-				errs[i] = e.late()
-			}
-			return errs
+		case <-done:
+		case <-waiting.Done():
 		}
+		cancel()
 		if isMine {
-			return errs
+			return
 		}
 	}
-	return errs
 }
 
-func (e *editions) late() error {
-	return fmt.Errorf("no index within %v", e.config.Limits.SourceTimeout)
+// affordsBuild reports whether builds have taken no more than their share.
+func (e *editions) affordsBuild() bool {
+	now := time.Now()
+	e.saved, e.savedAt = min(e.saved+now.Sub(e.savedAt)/buildShare, maxBuildSaved), now
+	return e.saved > 0
 }
 
 // build makes a change current: as a whole, or that of each group by itself if that fails, so that a
 // group whose tools cannot be compiled costs the others nothing.
-func (e *editions) build(ctx context.Context, change *sources.Change, b *building) {
-	err := e.advance(ctx, change)
-	for _, i := range change.Groups {
-		b.errs[i] = err
+func (e *editions) build(ctx context.Context, change *sources.Change) {
+	start, parts := time.Now(), change.Alone()
+	if len(parts) > 1 && e.advance(ctx, change) == nil {
+		parts = nil
 	}
-	if err != nil {
-		for _, alone := range change.Alone() {
-			b.errs[alone.Groups[0]] = e.advance(ctx, alone)
+	var failures []Event
+	for _, part := range parts {
+		if err := e.advance(ctx, part); err != nil {
+			failures = append(failures, failureOf(e.sources.Problem(part.Groups[0], err)))
 		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.unreported, e.saved = append(e.unreported, failures...), e.saved-time.Since(start)
+	close(e.building)
 	e.building = nil
-	close(b.done)
 }
 
-// advance compiles the current snapshot with a change, and makes the edition current.
+// advance compiles the current snapshot with a change, and makes the edition current. Annotate and Index
+// read text from remote servers, and may do anything.
 func (e *editions) advance(ctx context.Context, change *sources.Change) error {
 	limited, cancel := context.WithTimeout(ctx, e.config.Limits.SourceTimeout)
 	defer cancel()
-	start := time.Now()
-	// A guard, since Annotate and Index read text from remote servers. No lock, since only builds set
-	// last, and they run one at a time.
-	next, err := foreign.Guard(func() (*edition, error) {
+	start, last := time.Now(), e.last.catalog // only builds set e.last, and they run one at a time
+	next, err := foreign.Through(limited, e.gate, func(ctx context.Context) (*edition, error) {
 		snapshot, err := e.sources.Apply(change)
 		if err != nil {
 			return nil, err
 		}
-		return e.compile(limited, snapshot, e.last.catalog)
+		return e.compile(ctx, snapshot, last)
 	})
 	if err == nil {
 		e.publish(next, time.Since(start))
@@ -190,7 +194,7 @@ func (e *editions) advance(ctx context.Context, change *sources.Change) error {
 	}
 	tookTooLong := limited.Err() != nil
 	if tookTooLong {
-		err = e.late()
+		err = fmt.Errorf("no index within %v", e.config.Limits.SourceTimeout)
 	}
 	if len(change.Groups) == 1 { // else it is not known which of them is to blame
 		e.sources.Refuse(change, err, tookTooLong)

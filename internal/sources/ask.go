@@ -1,169 +1,160 @@
 package sources
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// Asking. No caller waits longer than the timeout, and a caller that can do with an earlier answer waits
-// no longer than the grace. A late answer is kept for the next caller.
+// Asking. A Source is asked once at a time: runs that start meanwhile wait for the same call. A run that can
+// do with an earlier answer waits no longer than the grace, and any other run no longer than the timeout. A
+// late answer is for the next run.
 
-// Grace is the longest that a run waits for a Source that has already given a good answer. People
-// hardly notice it at the start of a run, and most servers on a network answer within it. Most
-// tests raise it, since the machine may be busy.
+// Grace is the longest that a run waits for a Source that has already given a good answer, or for the
+// index of new tools. People hardly notice it at the start of a run, and most servers on a network answer
+// within it. Most tests raise it, since the machine may be busy.
 var Grace = 200 * time.Millisecond
 
-// maxCalls bounds the concurrent calls of a Source, and so how many calls can pile up at a Source that
-// hangs.
-const maxCalls = 64
+// maxCalls is how many calls can pile up at a Source that hangs, whatever their contexts say. After the
+// timeout, another call may begin.
+const maxCalls = 8
 
 // call is a call of a Source.
 type call struct {
-	group    *group
-	of       int             // the group's place
-	number   int             // later calls have greater numbers
-	wait     time.Duration   // how long the caller waits
-	isNeeded bool            // the group has no good answer yet
-	waiting  context.Context // of the caller; nil means that the Source rests
-	stop     context.CancelFunc
-	done     chan struct{} // closed at the end
-
-	// guarded by Sources.mu
-	isDone bool
-	err    error // of a call that is done
-	inTime bool  // the call was done while the caller waited
-	isLate bool  // the caller has stopped waiting
+	number int           // later calls have greater numbers
+	done   chan struct{} // closed at its end: an answer, an error, or the timeout
+	err    error         // set at its end
+	isLate bool          // a run has stopped waiting for it; guarded by Sources.mu
 }
 
 // Ask asks the Sources of all groups at once, and waits for their answers. The errors are by group. An
 // answer that does not come in time is for a later Ask.
 func (s *Sources) Ask(ctx context.Context) []error {
-	var calls []*call
+	graced, cancel := context.WithTimeout(ctx, min(Grace, s.rules.Timeout))
+	defer cancel()
+	calls, errs := make([]*call, len(s.groups)), make([]error, len(s.groups))
 	for i, g := range s.groups {
 		if g.Source != nil {
-			calls = append(calls, s.begin(ctx, i))
+			calls[i] = s.begin(ctx, i)
 		}
 	}
-	errs := make([]error, len(s.groups))
-	for _, c := range calls {
-		errs[c.of] = s.await(ctx, c)
+	for i, g := range s.groups {
+		if g.Source != nil {
+			errs[i] = s.await(ctx, graced, i, calls[i])
+		}
 	}
 	return errs
 }
 
-// begin begins to ask the Source of a group, unless it rests.
+// begin returns the call of a group's Source that is under way, or begins one. It returns nil if the Source
+// rests.
 func (s *Sources) begin(ctx context.Context, of int) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g, current := s.groups[of], s.current.answers[of]
-	g.asked++
-	c := &call{group: g, of: of, number: g.asked, wait: s.rules.Timeout, isNeeded: current == nil && g.pending == nil}
-	if !c.isNeeded {
-		c.wait = min(c.wait, Grace)
+	g := s.groups[of]
+	if g.call == nil && !time.Now().Before(g.resting) {
+		g.asked++
+		g.call = &call{number: g.asked, done: make(chan struct{})}
+		go s.ask(context.WithoutCancel(ctx), of, g.call, s.current.answers[of])
 	}
-	if !time.Now().Before(g.resting) {
-		c.done = make(chan struct{})
-		c.waiting, c.stop = context.WithTimeout(ctx, c.wait)
-		go s.call(ctx, c, current)
-	}
-	return c
+	return g.call
 }
 
-// call asks a Source. current is the group's answer in the current snapshot; nil means none.
-func (s *Sources) call(ctx context.Context, c *call, current *answer) {
-	defer close(c.done)
-	select {
-	case c.group.calls <- struct{}{}:
-		defer func() { <-c.group.calls }()
-	case <-c.waiting.Done():
-		return
-	}
-	// The answer counts even if the run has ended by then.
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.rules.Timeout)
+// ask asks a Source. current is the group's answer in the current snapshot; nil means none. An answer
+// counts even if it comes after the timeout.
+func (s *Sources) ask(ctx context.Context, of int, c *call, current *answer) {
+	limited, cancel := context.WithTimeout(ctx, s.rules.Timeout)
 	defer cancel()
-	a, err := foreign.Guard(func() (*answer, error) { return read(limited, c.group.Source, current) })
-	if err == nil {
-		c.group.comparing.Lock()
-		defer c.group.comparing.Unlock()
-		s.number(c, a)
+	g := s.groups[of]
+	_, err := foreign.Through(limited, g.calls, func(ctx context.Context) (*answer, error) {
+		a, err := read(ctx, g.Source, current)
+		if err == nil {
+			s.take(of, c.number, a)
+		}
+		return a, err
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && limited.Err() != nil:
+		err = noAnswer(s.rules.Timeout)
+		g.resting, g.refused = time.Now().Add(s.rules.Timeout), nil
+	case err != nil && c.isLate:
+		g.failed, g.isSlow = err, false
+	case err == nil:
+		g.isSlow = c.isLate
 	}
-	s.settle(c, a, err)
+	c.err, g.call = err, nil
+	close(c.done)
 }
 
-// number gives an answer the version of an earlier answer with the same definitions, or a new one.
-func (s *Sources) number(c *call, a *answer) {
-	if a.version > 0 { // the current answer again
+func noAnswer(within time.Duration) error { return fmt.Errorf("no answer within %v", within) }
+
+// take takes the answer to a call, unless that to a later call was faster. An answer with the definitions of
+// an earlier answer gets its version.
+func (s *Sources) take(of, number int, a *answer) {
+	g := s.groups[of]
+	if a.version == 0 { // else it is the current answer again
+		s.mu.Lock()
+		known := [...]*answer{s.current.answers[of], g.pending}
+		s.mu.Unlock()
+		a.version = number
+		for _, before := range known {
+			if before != nil && a.equals(before) {
+				a.version = before.version
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if number < g.answered {
 		return
 	}
-	s.mu.Lock()
-	known := [...]*answer{s.current.answers[c.of], c.group.pending}
-	s.mu.Unlock()
-	a.version = c.number
-	for _, before := range known {
-		if before != nil && a.equals(before) {
-			a.version = before.version
-		}
+	g.answered, g.failed, g.resting = number, nil, time.Time{}
+	if g.pending = a; a.sameAs(s.current.answers[of]) {
+		s.current, g.pending = s.current.with(of, a), nil
 	}
 }
 
-// settle records the outcome of a call.
-func (s *Sources) settle(c *call, a *answer, err error) {
+// await waits for a call, which is nil if the Source rests. It returns the call's error, or that of an
+// earlier call that nobody waited for.
+func (s *Sources) await(ctx, graced context.Context, of int, c *call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := c.group
-	c.isDone, c.err, c.inTime = true, err, c.waiting.Err() == nil
-	if err == nil {
-		g.resting = time.Time{}
-	}
+	g := s.groups[of]
+	isNeeded := s.current.answers[of] == nil && g.pending == nil
+	failed := g.failed
+	g.failed = nil
 	switch {
-	case c.number < g.answered: // a newer answer was faster
-	case err == nil:
-		g.answered, g.failed, g.slow = c.number, nil, c.isLate
-		if g.pending = a; a.sameAs(s.current.answers[c.of]) {
-			s.current, g.pending = s.current.with(c.of, a), nil
-		}
-	case c.isLate:
-		g.failed, g.slow = err, false
+	case c == nil && g.refused != nil:
+		return g.refused
+	case c == nil && isNeeded:
+		return noAnswer(s.rules.Timeout)
+	case c == nil || c.isLate && !isNeeded:
+		return failed
+	case isNeeded:
+		graced = ctx
 	}
-}
-
-// await waits for a call. It returns the call's error, or that of an earlier call that came late.
-func (s *Sources) await(ctx context.Context, c *call) error {
-	if c.waiting != nil {
-		select {
-		case <-c.done:
-		case <-c.waiting.Done():
-		}
-		defer c.stop()
+	s.mu.Unlock()
+	select {
+	case <-c.done:
+	case <-graced.Done():
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	g, tooLong := c.group, fmt.Errorf("no answer within %v", c.wait)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case c.isDone && (c.err == nil || c.inTime):
-		g.failed, g.slow = nil, false
+	case g.call != c: // it is done
+		g.failed = nil
 		return c.err
-	case c.waiting == nil && g.refused != nil:
-		return g.refused
 	}
-	isReported := g.slow || time.Now().Before(g.resting) // by an earlier run, or a concurrent one
-	if c.waiting != nil {
-		c.isLate = true
-		g.resting, g.refused = time.Now().Add(s.rules.Timeout), nil
+	isReported := c.isLate || g.isSlow
+	c.isLate, g.isSlow = true, false
+	if failed == nil && !isReported {
+		failed = fmt.Errorf("%w; a later run takes it", noAnswer(min(Grace, s.rules.Timeout)))
 	}
-	if c.isNeeded {
-		return tooLong
-	}
-	err := cmp.Or(g.failed, c.err)
-	if err == nil && !isReported {
-		err = fmt.Errorf("%w; a later run takes it", tooLong)
-	}
-	g.failed, g.slow = nil, g.slow && c.waiting == nil
-	return err
+	return failed
 }

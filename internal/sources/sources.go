@@ -55,16 +55,15 @@ type Sources struct {
 type group struct {
 	Group
 	fixed []*schema.ToolInfo // of Tools, as the model sees them
-	calls foreign.Gate       // the calls under way
-
-	comparing sync.Mutex // held while an answer is compared with those before
+	calls foreign.Gate       // those that hang included
 
 	// guarded by Sources.mu
+	call     *call     // that is under way; nil means none
 	asked    int       // number of calls so far
 	answered int       // the number of the newest call with a good answer
 	pending  *answer   // the newest good answer, if it is neither in the current snapshot nor refused
-	failed   error     // of a call whose caller did not wait for it; nil once it was reported
-	slow     bool      // the last good answer came late, which was reported
+	failed   error     // of a call that nobody waited for; nil once it was reported
+	isSlow   bool      // the last good answer came late, which was reported
 	resting  time.Time // the Source, or the catalog of its answer, took too long: it is not asked before this time
 	refused  error     // why it rests; nil means that the Source took too long
 }
@@ -168,12 +167,9 @@ func (s *Sources) Pending() *Change {
 	return c
 }
 
-// Alone returns a change for each of several groups, the smallest first: a large answer whose index
-// takes all the time there is does not keep the others waiting.
+// Alone returns a change for each group, the smallest first: a large answer whose index takes all the time
+// there is does not keep the others waiting.
 func (c *Change) Alone() (changes []*Change) {
-	if len(c.Groups) == 1 {
-		return nil
-	}
 	bySize := func(i, j int) int { return len(c.answers[i].list) - len(c.answers[j].list) }
 	for _, i := range slices.SortedStableFunc(slices.Values(c.Groups), bySize) {
 		alone := &Change{Groups: []int{i}, answers: make([]*answer, len(c.answers))}

@@ -4,8 +4,5 @@ package testtools
 
 import "testing"
 
-// InFakeTime runs the test in real time: this release of Go has no fake time.
-func InFakeTime(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	test(t)
-}
+// InFakeTime skips the test.
+func InFakeTime(t *testing.T, _ func(t *testing.T)) { t.Skip("this release of Go has no fake time") }

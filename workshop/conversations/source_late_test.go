@@ -3,6 +3,7 @@ package conversations_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -98,24 +99,79 @@ func TestWaitingEndsWithTheRun(t *testing.T) {
 
 // An older answer that comes late does not take the place of a newer answer.
 func TestLateAnswerIsNotTheLast(t *testing.T) {
-	late, asked := make(chan struct{}), make(chan struct{})
-	var calls atomic.Int32
-	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
-		if calls.Add(1) == 1 {
-			close(asked)
-			<-late
-			return testtools.EchoTools("old_tool: Old"), nil
+	testtools.InFakeTime(t, func(t *testing.T) {
+		late := make(chan struct{})
+		var calls atomic.Int32
+		config := toolsearch.Config{Limits: toolsearch.Limits{SourceTimeout: time.Second}}
+		config.Groups = []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
+			if calls.Add(1) == 1 {
+				<-late
+				return testtools.EchoTools("old_tool: Old"), nil
+			}
+			return testtools.EchoTools("new_tool: New"), nil
+		}}}
+		middleware := newMiddleware[chat](t, config)
+		run := func() outcome { return converse(t, way{}, with(middleware)) }
+		checkAnnounced(t, run())
+		time.Sleep(2 * time.Second) // until the Source is asked again
+		checkAnnounced(t, run(), "new_tool")
+		close(late)
+		time.Sleep(time.Second) // until it has come
+		checkAnnounced(t, run(), "new_tool")
+	})
+}
+
+// Runs that start while a Source is asked wait for the same call.
+func TestRunsShareACall(t *testing.T) {
+	testtools.InFakeTime(t, func(t *testing.T) {
+		var calls atomic.Int32
+		config := toolsearch.Config{Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
+			calls.Add(1)
+			time.Sleep(time.Second)
+			return testtools.EchoTools("a_tool: Does"), nil
+		}}}}
+		middleware := newMiddleware[chat](t, config)
+		var runs sync.WaitGroup
+		for range 50 {
+			run := conversing(context.Background(), t, way{}, with(middleware), question)
+			runs.Add(1)
+			go func() {
+				defer runs.Done()
+				checkAnnounced(t, run(), "a_tool")
+			}()
 		}
-		return testtools.EchoTools("new_tool: New"), nil
-	}}}})
-	run := func() outcome { return converse(t, way{}, with(middleware)) }
-	first := make(chan outcome, 1)
-	beside := conversing(context.Background(), t, way{}, with(middleware), question)
-	go func() { first <- beside() }()
-	<-asked
-	checkAnnounced(t, run(), "new_tool")
-	close(late)
-	checkAnnounced(t, <-first, "new_tool")
+		runs.Wait()
+		assert.EqualValues(t, 1, calls.Load())
+	})
+}
+
+// A Source with another answer for every run, whose index takes a second, costs no run more than the grace,
+// and the processors a tenth of the time, once five seconds are used up.
+func TestBuildsAreSpaced(t *testing.T) {
+	testtools.InFakeTime(t, func(t *testing.T) {
+		before := sources.Grace
+		sources.Grace = 200 * time.Millisecond
+		defer func() { sources.Grace = before }()
+		s := &server{}
+		s.serve("a_tool: Does")
+		config := s.config()
+		config.Index = func(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
+			time.Sleep(time.Second)
+			return s.index(ctx, docs)
+		}
+		middleware := newMiddleware[chat](t, config)
+		checkAnnounced(t, converse(t, way{}, with(middleware)), "get_weather", "a_tool")
+		built := s.indexed.Load()
+		for i := range 100 {
+			s.serve(fmt.Sprintf("a_tool: Does %d", i))
+			start := time.Now()
+			checkAnnounced(t, converse(t, way{}, with(middleware)), "get_weather", "a_tool")
+			assert.LessOrEqual(t, time.Since(start), sources.Grace)
+			time.Sleep(time.Second - time.Since(start))
+		}
+		assert.LessOrEqual(t, s.indexed.Load()-built, int32(5+100/10+1))
+		assert.GreaterOrEqual(t, s.indexed.Load()-built, int32(100/10))
+	})
 }
 
 // A run that is cancelled while its index is built reports no failure of the Source. The index is for
