@@ -244,7 +244,9 @@ type Group struct {
 	// Limits.SourceTimeout), or its answer is empty or cannot be used, the last good answer stays, the
 	// other groups are not affected, and a FailureEvent says so. Before its first good answer, a Source
 	// adds no tools. A tool that providers refuse is treated like one of Tools. Source should not
-	// depend on the user; use Config.Filter for that. Nil means no Source.
+	// depend on the user; use Config.Filter for that. The order of keys in a schema does not count as
+	// a change, and the model sees properties in the order of their names: adapters of MCP servers
+	// give them another order each time, which would cost the prompt cache. Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
 	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and so do

@@ -124,6 +124,34 @@ func testServersOfFile[M adk.MessageType](t *testing.T, groups []toolsearch.Grou
 	}
 }
 
+// TestEqualAnswers: the adapter gives the properties of a schema another order at each listing. The model
+// sees the same bytes in every run, and nothing is indexed again.
+func TestEqualAnswers(t *testing.T) {
+	groups, _, _, _ := npmGroups(t)
+	changes, seen := 0, make(map[string]bool)
+	search, err := toolsearch.New(t.Context(), &toolsearch.Config{
+		Groups: groups, AlwaysLoaded: []string{"*"},
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if _, ok := e.(*toolsearch.CatalogEvent); ok {
+				changes++
+			}
+		},
+	})
+	require.NoError(t, err)
+	for range 10 {
+		shown := converse(t, []adk.ChatModelAgentMiddleware{search}, toolsearchtest.Say("Done."))
+		var list strings.Builder
+		for _, info := range shown[0].Tools {
+			definition, err := info.ToJSONSchema()
+			require.NoError(t, err)
+			require.NoError(t, json.NewEncoder(&list).Encode([]any{info.Name, info.Desc, definition}))
+		}
+		seen[list.String()] = true
+	}
+	assert.Equal(t, 1, changes, "new catalogs")
+	assert.Len(t, seen, 1, "lists of tools")
+}
+
 // TestServerRestarts: a server that is killed in the middle of a run costs the others nothing, and
 // comes back.
 func TestServerRestarts(t *testing.T) {

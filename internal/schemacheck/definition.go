@@ -58,6 +58,50 @@ func written(info *schema.ToolInfo) (string, error) {
 	return text, nil
 }
 
+// Sorted returns a definition whose schema has all properties in the order of their names, so that it is
+// written the same however its server orders them. The order of other lists stays. The schema is one that
+// can be written.
+func Sorted(info *schema.ToolInfo) *schema.ToolInfo {
+	definition, err := info.ToJSONSchema()
+	if err != nil {
+		return info
+	}
+	sorted := sortedParts(definition)
+	if sorted == definition {
+		return info
+	}
+	copied := *info
+	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(sorted)
+	return &copied
+}
+
+func sortedParts(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	copied, changed := *s, false
+	replaceParts(&copied, func(inner *jsonschema.Schema) *jsonschema.Schema {
+		sorted := sortedParts(inner)
+		changed = changed || sorted != inner
+		return sorted
+	})
+	if copied.Properties != nil {
+		var names []string
+		for pair := copied.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			names = append(names, pair.Key)
+		}
+		changed = changed || !slices.IsSorted(names)
+		slices.Sort(names)
+		for _, name := range names {
+			_ = copied.Properties.MoveToBack(name) // cannot fail: it is there
+		}
+	}
+	if !changed {
+		return s
+	}
+	return &copied
+}
+
 // replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.
 func replaceParts(s *jsonschema.Schema, replace func(*jsonschema.Schema) *jsonschema.Schema) {
 	ofNames := func(named map[string]*jsonschema.Schema) map[string]*jsonschema.Schema {

@@ -3,6 +3,7 @@ package schemacheck
 import (
 	"encoding/json"
 	"hash/maphash"
+	"iter"
 	"math"
 	"reflect"
 	"strconv"
@@ -23,8 +24,8 @@ const (
 	valueWriting = 8       // bytes of an empty value
 )
 
-// A Print tells whether a source's definition changed: it is equal for equal definitions. It is
-// valid only within one run of the program.
+// A Print tells whether a source's definition changed: it is equal for equal definitions, whatever the
+// order of their keys. It is valid only within one run of the program.
 type Print uint64
 
 var printSeed = maphash.MakeSeed()
@@ -102,13 +103,26 @@ func (w *printer) schema(s *jsonschema.Schema) {
 			w.value(field)
 			continue
 		}
-		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-			w.text(pair.Key)
-			w.value(reflect.ValueOf(pair.Value))
-		}
+		w.named(s.Properties.Len(), func(yield func(name string, inner reflect.Value) bool) {
+			for pair := s.Properties.Oldest(); pair != nil && yield(pair.Key, reflect.ValueOf(pair.Value)); pair = pair.Next() {
+			}
+		})
 	}
 	w.hash.WriteByte('}')
 	w.depth--
+}
+
+// named hashes n values with names, in any order.
+func (w *printer) named(n int, values iter.Seq2[string, reflect.Value]) {
+	var sum uint64
+	for name, value := range values {
+		inner := newPrinter(w.left, w.depth)
+		inner.text(name)
+		inner.value(value)
+		sum, w.left = sum+inner.hash.Sum64(), inner.left
+	}
+	w.number(n)
+	w.number(int(sum))
 }
 
 // value hashes a field of a schema, or what is inside.
@@ -130,16 +144,11 @@ func (w *printer) value(v reflect.Value) {
 		for i := range v.Len() {
 			w.value(v.Index(i))
 		}
-	case reflect.Map: // independently of the order
-		var sum uint64
-		for entries := v.MapRange(); entries.Next(); {
-			inner := newPrinter(w.left, w.depth)
-			inner.text(entries.Key().String())
-			inner.value(entries.Value())
-			sum, w.left = sum+inner.hash.Sum64(), inner.left
-		}
-		w.number(v.Len())
-		w.number(int(sum))
+	case reflect.Map:
+		w.named(v.Len(), func(yield func(name string, inner reflect.Value) bool) {
+			for entries := v.MapRange(); entries.Next() && yield(entries.Key().String(), entries.Value()); {
+			}
+		})
 	case reflect.Pointer:
 		switch {
 		case v.IsNil():

@@ -15,6 +15,11 @@ import (
 // Definitions that differ in one keyword have different prints, and new values of a definition have its
 // print.
 func TestPrintOf(t *testing.T) {
+	printOf := func(keyword string) schemacheck.Print {
+		var parameters jsonschema.Schema
+		require.NoError(t, json.Unmarshal([]byte(`{"type":"object",`+keyword+`}`), &parameters), keyword)
+		return schemacheck.PrintOf(&schema.ToolInfo{Name: "tool", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&parameters)})
+	}
 	seen := make(map[schemacheck.Print]string)
 	for _, keyword := range []string{
 		`"title":"t"`, `"description":"t"`, `"$ref":"#/a"`, `"format":"f"`, `"pattern":"p"`, `"$id":"https://a.example"`, `"$anchor":"a"`,
@@ -25,7 +30,7 @@ func TestPrintOf(t *testing.T) {
 		`"additionalProperties":{"type":"string"}`,
 		`"properties":{}`, `"properties":{"a":{"type":"string"}}`, `"properties":{"a":{"type":"number"}}`, `"properties":{"a":true}`,
 		`"properties":{"a":false}`,
-		`"properties":{"a":{"type":"string"},"b":{"type":"string"}}`, `"properties":{"b":{"type":"string"},"a":{"type":"string"}}`,
+		`"properties":{"a":{"type":"string"},"b":{"type":"string"}}`,
 		`"allOf":[{"type":"string"}]`, `"anyOf":[{"type":"string"}]`, `"oneOf":[{"type":"string"}]`, `"not":{"type":"string"}`, `"not":false`,
 		`"if":{"type":"string"}`, `"then":{"type":"string"}`,
 		`"else":{"type":"string"}`, `"contains":{"type":"string"}`, `"propertyNames":{"type":"string"}`, `"prefixItems":[{"type":"string"}]`,
@@ -34,16 +39,12 @@ func TestPrintOf(t *testing.T) {
 		`"enum":["a",1,true,null,[2],{"b":3}]`, `"enum":["a",1,true,null,[2],{"b":4}]`, `"const":1`, `"default":{"a":[1]}`,
 		`"default":{"a":[2]}`, `"examples":["a"]`,
 	} {
-		printed := func() schemacheck.Print {
-			var parameters jsonschema.Schema
-			require.NoError(t, json.Unmarshal([]byte(`{"type":"object",`+keyword+`}`), &parameters), keyword)
-			return schemacheck.PrintOf(&schema.ToolInfo{Name: "tool", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&parameters)})
-		}
-		p := printed()
-		assert.Equal(t, p, printed(), "new values of %s", keyword)
+		p := printOf(keyword)
+		assert.Equal(t, p, printOf(keyword), "new values of %s", keyword)
 		assert.Empty(t, seen[p], "another keyword with the print of %s", keyword)
 		seen[p] = keyword
 	}
+	assert.Equal(t, printOf(`"properties":{"a":{"const":1},"b":{}}`), printOf(`"properties":{"b":{},"a":{"const":1}}`), "another order")
 }
 
 func BenchmarkPrintOf(b *testing.B) {

@@ -66,8 +66,8 @@ func (s *Snapshot) add(t tool.BaseTool, info *schema.ToolInfo, o origin) {
 	s.Tools, s.Infos, s.origins = append(s.Tools, wrapped(t, info)), append(s.Infos, info), append(s.origins, o)
 }
 
-// admitted returns a definition of a Source as providers take it, and says what is wrong with it. It
-// returns nil if the tool has to be left out. taken are the names of other tools.
+// admitted returns a definition of a Source as providers take it, its properties sorted, and says what is
+// wrong with it. It returns nil if the tool has to be left out. taken are the names of other tools.
 func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note func(name string, err error)) *schema.ToolInfo {
 	if d.info == nil {
 		note("", errors.New(d.problem))
@@ -95,7 +95,7 @@ func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note 
 	if odd := schemacheck.OddParameter(mended); odd != nil {
 		note(info.Name, fmt.Errorf("kept: %w", odd))
 	}
-	return mended
+	return schemacheck.Sorted(mended)
 }
 
 // with returns a snapshot with the tools of another answer of a group with the same definitions.

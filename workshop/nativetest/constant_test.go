@@ -1,11 +1,17 @@
 package nativetest
 
 import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -58,6 +64,44 @@ func testConstantTools[M adk.MessageType](t *testing.T, a adapter[M], s setup, t
 	}
 	assert.Len(t, requests, len(turns))
 	assert.Contains(t, lastBody(requests), says)
+}
+
+// TestAnySchemaOrder: ten replicas, whose Source gives the keys of a schema another order each time, send the
+// same bytes.
+func TestAnySchemaOrder(t *testing.T) {
+	for _, a := range messageAdapters {
+		t.Run(a.name, func(t *testing.T) { testAnySchemaOrder(t, a) })
+	}
+	for _, a := range agenticAdapters {
+		t.Run(a.name, func(t *testing.T) { testAnySchemaOrder(t, a) })
+	}
+}
+
+func testAnySchemaOrder[M adk.MessageType](t *testing.T, a adapter[M]) {
+	object := func(parts ...string) string {
+		rand.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		return "{" + strings.Join(parts, ",") + "}"
+	}
+	source := func(context.Context) ([]tool.BaseTool, error) {
+		parameters, inner := new(jsonschema.Schema), `"type":"object"`
+		properties := object(`"c":{"type":"string"}`, `"a":`+object(inner, `"properties":`+object(`"y":{}`, `"x":{"type":"number"}`, `"z":{}`)),
+			`"b":`+object(inner, `"default":`+object(`"q":1`, `"p":2`, `"r":3`)), `"d":{"enum":["y","x"]}`)
+		text := object(inner, `"properties":`+properties, `"required":["b","a"]`)
+		if err := json.Unmarshal([]byte(text), parameters); err != nil {
+			return nil, err
+		}
+		return []tool.BaseTool{echo{&schema.ToolInfo{Name: "plan", Desc: "Plans", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}, nil
+	}
+	bodies := make(map[string]bool)
+	for range 10 {
+		server := provider.New(t, a.api, provider.Say("Done."))
+		_, err := run(t, a.model(t, server), setup{config: toolsearch.Config{
+			Groups: []toolsearch.Group{{Source: source}}, AlwaysLoaded: []string{"plan"},
+		}})
+		require.NoError(t, err)
+		bodies[lastBody(server.Requests())] = true
+	}
+	assert.Len(t, bodies, 1)
 }
 
 // promptTools returns the tools of a request that are part of the prompt, which are those not
