@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -84,12 +85,14 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 	if err != nil {
 		return nil, err
 	}
-	return newCatalog(ctx, infos, nil, config, &Catalog{})
+	return newCatalog(ctx, infos, nil, nil, config, &Catalog{})
 }
 
-// newCatalog compiles infos for search as the configuration says. groups are the infos' groups; nil
-// means none. last is the catalog before, of the same configuration, or an empty catalog.
-func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, config *Config, last *Catalog) (*Catalog, error) {
+// newCatalog compiles infos for search as the configuration says. own are the tools' own names, and groups
+// their groups; nil means none. last is the catalog before, of the same configuration, or an empty catalog.
+func newCatalog(
+	ctx context.Context, infos []*schema.ToolInfo, own []string, groups []*Group, config *Config, last *Catalog,
+) (*Catalog, error) {
 	prompt, err := config.prompt()
 	if err != nil {
 		return nil, err
@@ -121,6 +124,10 @@ func newCatalog(ctx context.Context, infos []*schema.ToolInfo, groups []*Group, 
 		c.docs[i] = search.DocumentOf(info, config.Annotate)
 		if wantParameters {
 			c.docs[i].Parameters = search.ParametersOf(info)
+		}
+		if own != nil && !strings.HasSuffix(info.Name, own[i]) {
+			c.docs[i].Original = own[i]
+			c.byFolded[naming.Fold(own[i])] = append(c.byFolded[naming.Fold(own[i])], i)
 		}
 		if groups != nil && groups[i].Name != "" {
 			c.docs[i].Namespace, c.docs[i].NamespaceDescription = groups[i].Name, groups[i].Description
@@ -285,7 +292,7 @@ func FilterTools(servers, tools []string, tags ...string) func(ctx context.Conte
 
 // patternTool returns the part of a document that patterns match.
 func patternTool(doc *Document) *naming.Tool {
-	return &naming.Tool{Name: doc.Name, Namespace: doc.Namespace, Tags: doc.Tags}
+	return &naming.Tool{Name: doc.Name, Original: doc.Original, Namespace: doc.Namespace, Tags: doc.Tags}
 }
 
 // hasMatch reports whether the catalog has a tool that a pattern matches.

@@ -234,8 +234,8 @@ type Group struct {
 	Description string
 
 	// Tools are tools that do not change. A tool that providers refuse is mended, or left out for
-	// its name or a schema of more than 512 KiB, or kept with the name of a parameter that Anthropic
-	// refuses. In each case a FailureEvent says so. Nil means none.
+	// a schema of more than 512 KiB, or kept with the name of a parameter that Anthropic refuses. In
+	// each case a FailureEvent says so. Nil means none.
 	Tools []tool.BaseTool
 
 	// Source adds tools that may change. The Sources of all groups are asked at the same time, at the
@@ -251,9 +251,12 @@ type Group struct {
 
 	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and so do
 	// Annotate, Filter, AlwaysLoaded, events and stored histories. A server still gets its own name
-	// for the tool. Prefix is for servers whose tools' names clash, and needs a Name. In the prefix,
-	// "_" replaces what providers refuse in a name. A name of more than 64 characters, which providers
-	// refuse, is cut and ends in a hash of the whole name. False means that the names stay as they are.
+	// for the tool. Prefix is for servers whose tools' names clash, and needs a Name. False means no prefix.
+	//
+	// With or without it, a name that providers refuse, such as files.read or one of more than 64
+	// letters, is altered: "_" replaces what they refuse, and the name ends in a hash of the whole name. The
+	// tool is found and selected by its own name too, and AlwaysLoaded, FilterTools and a lock take
+	// either. A FailureEvent lists altered names.
 	Prefix bool
 }
 
@@ -481,11 +484,13 @@ func checkedGroups(groups []Group) ([]Group, error) {
 
 // named returns a tool's definition with the name that the model sees.
 func (g *Group) named(info *schema.ToolInfo) *schema.ToolInfo {
-	if !g.Prefix {
+	renamed, prefix := *info, ""
+	if g.Prefix {
+		prefix = naming.PrefixOf(g.Name)
+	}
+	if renamed.Name = naming.Shown(prefix, info.Name); renamed.Name == info.Name {
 		return info
 	}
-	renamed := *info
-	renamed.Name = naming.Prefixed(naming.PrefixOf(g.Name), info.Name)
 	return &renamed
 }
 

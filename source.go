@@ -263,7 +263,7 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	for i := range groups {
 		groups[i] = &e.groups[snapshot.Group(i)]
 	}
-	catalog, err := newCatalog(ctx, snapshot.Infos, groups, config, last)
+	catalog, err := newCatalog(ctx, snapshot.Infos, snapshot.Names, groups, config, last)
 	if err != nil {
 		return nil, err
 	}

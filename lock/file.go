@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -280,7 +281,13 @@ func (a *approved) judge(doc *search.Document) (f Finding, ok bool) {
 		return Finding{Kind: Refused, ID: d.ID, Reason: err.Error()}, false
 	}
 	was, known := a.tools[d.ID]
-	if known && (was.sum == d.sum || was.mended().sum == d.sum) {
+	as := d
+	if !known && d.Namespace != "" { // a Group may show the tool under another name than its own
+		as.Name = cmp.Or(doc.Original, strings.TrimPrefix(d.Name, naming.PrefixOf(d.Namespace)+"__"))
+		as, _ = as.sealed(as.check())
+		was, known = a.tools[as.ID]
+	}
+	if known && (was.sum == as.sum || was.mended().sum == as.sum) {
 		return Finding{ID: d.ID}, true
 	}
 	f = Finding{Kind: New, ID: d.ID, Is: &d}

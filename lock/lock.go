@@ -16,7 +16,8 @@
 // no hash shows.
 //
 // A lock knows tools by namespace and name. The program that uses the file takes namespaces from
-// its Config.Annotate. They must be the same as those of the program that wrote the file.
+// its Groups or its Config.Annotate. They must be the same as those of the program that wrote the file. The
+// name is that which the model sees or, for a Group that prefixes or alters names, the server's own.
 //
 // What a lock does not do: it does not look at what a tool does or returns, and it does not keep
 // the texts of blocked tools from Config.Index, Config.Annotate and the embedder behind them.

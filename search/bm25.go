@@ -277,6 +277,7 @@ func addTexts(c *bm25f.Counter, doc *Document) {
 		}
 	}
 	c.Add(fieldNamespace, doc.Namespace)
+	c.Add(fieldAliases, doc.Original)
 	for _, alias := range doc.Aliases {
 		c.Add(fieldAliases, alias)
 	}

@@ -17,6 +17,7 @@ import (
 // A Document is a tool as a Searcher sees it.
 type Document struct {
 	Name        string
+	Original    string // the tool's own name, if Name is another because providers refuse it; "" if not
 	Description string
 	Parameters  []Parameter // every parameter, nested ones included, outer before inner
 	Annotation
@@ -115,8 +116,11 @@ func Positions(infos []*schema.ToolInfo) (map[string]int, error) {
 }
 
 // DocumentOf makes a tool's document without its Parameters. ParametersOf reads the parameters,
-// which is most of the work, and not every searcher needs them.
+// which is most of the work, and not every searcher needs them. A nil annotate means Annotate.
 func DocumentOf(info *schema.ToolInfo, annotate func(*schema.ToolInfo) Annotation) Document {
+	if annotate == nil {
+		annotate = Annotate
+	}
 	// The tool may later change the info it returned.
 	own := *info
 	own.Extra = maps.Clone(info.Extra)

@@ -104,9 +104,14 @@ func ascending(n int) []int32 {
 	return numbers
 }
 
-// textsOf returns the texts of a document that Keyword and Fuzzy read.
+// textsOf returns the texts of a document that Keyword and Fuzzy read. The original name counts as a part of
+// the description.
 func textsOf(doc *Document) (name, description string) {
-	return doc.Name, naming.Cut(doc.Description, MaxDescriptionBytes)
+	description = naming.Cut(doc.Description, MaxDescriptionBytes)
+	if doc.Original != "" {
+		description += "\n" + doc.Original
+	}
+	return doc.Name, description
 }
 
 // docsByName returns the documents in the order of their names.

@@ -96,7 +96,7 @@ func borrowed[T any](searchers []Searcher, willDo func(T) bool) (index T, ok boo
 // or add words before it calls another Indexer.
 func areSame(a, b []Document) bool {
 	return slices.EqualFunc(a, b, func(a, b Document) bool {
-		return a.Name == b.Name && a.Description == b.Description && a.Namespace == b.Namespace && a.Hint == b.Hint &&
+		return a.Name == b.Name && a.Original == b.Original && a.Description == b.Description && a.Namespace == b.Namespace && a.Hint == b.Hint &&
 			slices.Equal(a.Aliases, b.Aliases) && slices.Equal(a.Tags, b.Tags) &&
 			slices.EqualFunc(a.Parameters, b.Parameters, func(a, b Parameter) bool {
 				return a.Name == b.Name && a.Description == b.Description && slices.Equal(a.Enum, b.Enum)

@@ -11,6 +11,7 @@ import (
 // A Tool is what patterns match.
 type Tool struct {
 	Name      string
+	Original  string // its own name, if Name is altered; "" if not
 	Namespace string // "" means none
 	Tags      []string
 }
@@ -68,9 +69,20 @@ func ParsePatterns(texts []string) ([]Pattern, error) {
 // String returns the text of a parsed pattern, without blanks at its ends.
 func (p *Pattern) String() string { return p.text }
 
-// Matches reports whether the pattern matches a tool. The name of a tool matches itself, whatever
-// characters it has. Namespaces match in any spelling that Fold considers the same.
+// Matches reports whether the pattern matches a tool, by its name or by what its name would be without an
+// alteration. The name of a tool matches itself, whatever characters it has. Namespaces match in any
+// spelling that Fold considers the same.
 func (p *Pattern) Matches(t *Tool) bool {
+	if t.Original != "" {
+		whole := Tool{Name: t.Original, Namespace: t.Namespace}
+		prefix := PrefixOf(t.Namespace) + "__"
+		if strings.HasPrefix(t.Name, prefix) && !strings.HasPrefix(whole.Name, prefix) {
+			whole.Name = prefix + whole.Name
+		}
+		if p.Matches(&whole) || p.kind == kindScoped && p.Matches(&Tool{Name: t.Original, Namespace: t.Namespace}) {
+			return true
+		}
+	}
 	if t.Name == p.text {
 		return true
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
@@ -19,6 +20,7 @@ import (
 type Snapshot struct {
 	Tools []tool.BaseTool    // as an agent gets them
 	Infos []*schema.ToolInfo // of Tools, as the model sees them
+	Names []string           // of Tools, their own
 
 	groups  []*group
 	origins []origin   // of Tools
@@ -38,13 +40,13 @@ func (s *Sources) snapshot(answers []*answer) *Snapshot {
 	next := &Snapshot{groups: s.groups, answers: answers, left: make([][]string, len(s.groups))}
 	taken := make(map[string]bool)
 	for _, g := range s.groups {
-		for _, info := range g.fixed {
-			taken[info.Name] = true
+		for _, fixed := range g.fixed {
+			taken[fixed.info.Name] = true
 		}
 	}
 	for i, g := range s.groups {
-		for j, info := range g.fixed {
-			next.add(g.Tools[j], info, origin{i, -1})
+		for _, fixed := range g.fixed {
+			next.add(fixed.tool, fixed.info, fixed.name, origin{i, -1})
 		}
 		if answers[i] == nil {
 			continue
@@ -55,15 +57,16 @@ func (s *Sources) snapshot(answers []*answer) *Snapshot {
 			})
 			if info != nil {
 				taken[info.Name] = true
-				next.add(l.tool, info, origin{i, place})
+				next.add(l.tool, info, l.name, origin{i, place})
 			}
 		}
 	}
 	return next
 }
 
-func (s *Snapshot) add(t tool.BaseTool, info *schema.ToolInfo, o origin) {
-	s.Tools, s.Infos, s.origins = append(s.Tools, wrapped(t, info)), append(s.Infos, info), append(s.origins, o)
+func (s *Snapshot) add(t tool.BaseTool, info *schema.ToolInfo, name string, o origin) {
+	s.Tools, s.Infos = append(s.Tools, wrapped(t, info)), append(s.Infos, info)
+	s.Names, s.origins = append(s.Names, name), append(s.origins, o)
 }
 
 // admitted returns a definition of a Source as providers take it, its properties sorted, and says what is
@@ -74,10 +77,8 @@ func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note 
 		return nil
 	}
 	info := g.Named(d.info)
-	refuse := func(err error) *schema.ToolInfo { note(info.Name, err); return nil }
+	refuse := func(err error) *schema.ToolInfo { note(d.name, err); return nil }
 	switch {
-	case !schemacheck.IsValidName(info.Name):
-		return refuse(schemacheck.Refusal(info))
 	case len(info.Desc) > s.rules.MaxDescription:
 		return refuse(fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), s.rules.MaxDescription))
 	case s.rules.IsMeta(info.Name):
@@ -85,17 +86,31 @@ func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note 
 	case taken[info.Name]:
 		return refuse(errors.New("another dynamic tool has this name; " + usePrefix))
 	}
-	mended, err := schemacheck.Mended(info)
+	mended := g.mended(info, d.name, func(err error) { note(d.name, err) })
 	if mended == nil {
-		return refuse(err)
-	}
-	if err != nil {
-		note(info.Name, fmt.Errorf("mended: %w", err))
-	}
-	if odd := schemacheck.OddParameter(mended); odd != nil {
-		note(info.Name, fmt.Errorf("kept: %w", odd))
+		return nil
 	}
 	return schemacheck.Sorted(mended)
+}
+
+// mended returns a definition as providers take it, and says what is wrong with it. It returns nil if the tool
+// has to be left out. name is the tool's own.
+func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *schema.ToolInfo {
+	mended, err := schemacheck.Mended(info)
+	if mended == nil {
+		note(err)
+		return nil
+	}
+	if !strings.HasSuffix(info.Name, name) {
+		note(fmt.Errorf("mended: shown as %q, since providers refuse its name", info.Name))
+	}
+	if err != nil {
+		note(fmt.Errorf("mended: %w", err))
+	}
+	if odd := schemacheck.OddParameter(mended); odd != nil {
+		note(fmt.Errorf("kept: %w", odd))
+	}
+	return mended
 }
 
 // with returns a snapshot with the tools of another answer of a group with the same definitions.

@@ -54,8 +54,8 @@ type Sources struct {
 // group is a Group and the state of its Source.
 type group struct {
 	Group
-	fixed []*schema.ToolInfo // of Tools, as the model sees them
-	calls foreign.Gate       // those that hang included
+	fixed []fixedTool  // Tools that can be used
+	calls foreign.Gate // those that hang included
 
 	// guarded by Sources.mu
 	call     *call     // that is under way; nil means none
@@ -66,6 +66,13 @@ type group struct {
 	isSlow   bool      // the last good answer came late, which was reported
 	resting  time.Time // the Source, or the catalog of its answer, took too long: it is not asked before this time
 	refused  error     // why it rests; nil means that the Source took too long
+}
+
+// fixedTool is a tool that does not change.
+type fixedTool struct {
+	tool tool.BaseTool
+	name string           // its own
+	info *schema.ToolInfo // as the model sees it
 }
 
 // New reads the tools that do not change. It returns what providers refuse of them. It fails on a tool
@@ -80,24 +87,21 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 			return nil, nil, err
 		}
 		what, refused := leftOut, []string(nil)
-		if g.AsGiven {
-			what = "providers refuse"
-		}
-		g.Tools = nil
 		for i, info := range infos {
-			info = g.Named(info)
-			if err := schemacheck.Refusal(info); err != nil {
+			note := func(err error) {
 				refused = append(refused, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
-				switch {
-				case g.AsGiven:
-				case schemacheck.IsValidName(info.Name):
-					info, _ = schemacheck.Mended(info)
-				default:
-					info = nil
-				}
 			}
-			if info != nil {
-				g.Tools, g.fixed = append(g.Tools, given.Tools[i]), append(g.fixed, info)
+			shown := info
+			if g.AsGiven {
+				what = "providers refuse"
+				if err := schemacheck.Refusal(info); err != nil {
+					note(err)
+				}
+			} else {
+				shown = g.mended(g.Named(info), info.Name, note)
+			}
+			if shown != nil {
+				g.fixed = append(g.fixed, fixedTool{g.Tools[i], info.Name, shown})
 			}
 		}
 		if len(refused) > 0 {
@@ -117,7 +121,8 @@ func (s *Sources) checkNames() error {
 	first := make(map[string]string)
 	for _, g := range s.groups {
 		field := g.field(g.partOfTools())
-		for i, info := range g.fixed {
+		for i, fixed := range g.fixed {
+			info := fixed.info
 			if s.rules.IsMeta(info.Name) {
 				return fmt.Errorf("toolsearch: %s: tool %d has the name of a meta-tool, %q; rename it or set ToolName", field, i, info.Name)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -181,25 +182,56 @@ func testPrefixAtResume[M adk.MessageType](t *testing.T) {
 	assert.Equal(t, []string{"b__delete_all of type EchoTool"}, names)
 }
 
-// A name with its prefix that is too long for providers is cut: always in the same way, and no two
-// alike.
-func TestLongPrefixedNames(t *testing.T) {
-	long := strings.Repeat("a_long_name_", 5) // 60 letters
-	names := func(tools ...string) (names []string) {
-		middleware := newMiddleware[chat](t, toolsearch.Config{AlwaysLoaded: []string{"*"}, Groups: []toolsearch.Group{
-			{Name: "server", Source: sourceOf(tools...), Prefix: true},
-			{Name: "other", Source: sourceOf(tools...), Prefix: true},
-		}})
-		return converse(t, way{}, with(middleware), calling("server__"+"b")).requests[0].ToolNames()[1:]
+// A name that MCP allows and providers refuse is shown under another, which the name alone decides. The
+// tool is found, selected and named in lists by its own name too, and called.
+func TestNamesThatProvidersRefuse(t *testing.T) {
+	ofBothTypes(t, testOddNames[chat], testOddNames[agentic])
+}
+
+func testOddNames[M adk.MessageType](t *testing.T) {
+	names := []string{strings.Repeat("deep.", 25), "files.read", "files/read"} // Sources are sorted
+	var specs []string
+	for _, name := range names {
+		specs = append(specs, name+": Reads a page")
 	}
-	got := names(long+"1", long+"2", "b")
-	require.Len(t, sortedSet(got), 6)
-	for _, name := range got {
-		assert.Regexp(t, `^(server|other)__[a-z0-9_]+$`, name)
-		assert.LessOrEqual(t, len(name), 64)
+	for _, prefix := range []bool{false, true} {
+		var told []*toolsearch.FailureEvent
+		groups := func(specs ...string) []toolsearch.Group {
+			return []toolsearch.Group{{Name: "disk", Source: sourceOf(specs...), Prefix: prefix}}
+		}
+		shown := func(config toolsearch.Config) []string {
+			return converse(t, way{}, agentOver[M](t, config)).requests[0].ToolNames()[1:]
+		}
+		all := shown(toolsearch.Config{Groups: groups(specs...), AlwaysLoaded: []string{"*"}, OnEvent: hearing(&told)})
+		require.Len(t, sortedSet(all), len(names))
+		require.Len(t, told, 1)
+		for i, name := range names {
+			assert.Regexp(t, `^[a-zA-Z0-9_-]{1,64}$`, all[i])
+			assert.ErrorContains(t, told[0].Err, all[i])
+			pattern := name
+			if prefix {
+				pattern = "disk__" + name
+			}
+			for _, listed := range []string{pattern, "disk:" + name, all[i]} {
+				assert.Equal(t, all[i:i+1], shown(toolsearch.Config{Groups: groups(specs...), AlwaysLoaded: []string{listed}}), listed)
+				assert.Equal(t, all[i:i+1], shown(toolsearch.Config{
+					Groups: groups(specs...), AlwaysLoaded: []string{"*"}, Filter: toolsearch.FilterTools(nil, []string{listed}),
+				}), listed)
+			}
+			assert.Equal(t, all[i:i+1], shown(toolsearch.Config{Groups: groups(specs[i]), AlwaysLoaded: []string{"*"}}), "%s alone", name)
+			for _, index := range []toolsearch.Indexer{toolsearch.Keyword, toolsearch.BM25} {
+				o := converse(t, way{}, agentOver[M](t, toolsearch.Config{Groups: groups(specs...), Index: index}),
+					selecting(name), searching(fmt.Sprintf(`{"query":%q}`, name)), calling(all[i]))
+				require.NoError(t, o.err)
+				assert.Equal(t, all[i:i+1], answerOf(t, o.result(t, "call_1")).Matches)
+				assert.Contains(t, answerOf(t, o.result(t, "call_2")).Matches, all[i])
+				assert.Equal(t, name+" ran with {}", o.result(t, "call_3"))
+			}
+		}
+		if prefix {
+			assert.Empty(t, shown(toolsearch.Config{Groups: groups(specs...), AlwaysLoaded: []string{"files.read"}}), "without the prefix")
+		}
 	}
-	assert.Equal(t, []string{"server__" + (long + "1")[:47] + "_3067ab0b"}, got[:1])
-	assert.Equal(t, got[:3], names("b", long+"2", long+"1")[:3], "the same names in another order")
 }
 
 // servers are groups whose Sources can be set, in an agent.
@@ -241,7 +273,7 @@ func (s *servers) reset() (told []string, groups [][]string) {
 	return told, groups
 }
 
-// A group's tool that providers refuse is mended, or left out for its name, and the others stay.
+// A group's tool that providers refuse is mended, and the others stay.
 func TestGroupsMendTools(t *testing.T) {
 	inAllWays(t, testGroupsMendTools[chat], testGroupsMendTools[agentic])
 }
@@ -254,14 +286,15 @@ func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
 			withSchema("odd", schemaOf(t, oddSchema)))}},
 		OnEvent: hearing(&told),
 	}
-	o := converse(t, w, agentOver[M](t, config), selecting("bad name,read,list,odd"))
+	o := converse(t, w, agentOver[M](t, config), selecting("read,list,odd"))
 	require.NoError(t, o.err)
 	checkSaw(t, "the model", o, "tool_search", "tool_search read list odd")
 	require.Len(t, told, 1)
 	assert.Equal(t, "files", told[0].Group)
-	assert.ErrorContains(t, told[0].Err, `Tools of group "files": left out or mended: tool 0, "bad name"`)
+	assert.ErrorContains(t, told[0].Err, `Tools of group "files": left out or mended: tool 0, "bad name": mended: shown as "bad_name_`)
 	assert.ErrorContains(t, told[0].Err, `tool 2, "list"`)
-	assert.ErrorContains(t, told[0].Err, `tool 3, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!"`)
+	assert.ErrorContains(t, told[0].Err, `tool 3, "odd": mended: the schema of its parameters has a type that JSON Schema does not have; `+
+		`tool 3, "odd": kept: a parameter has the name "bad name!"`)
 }
 
 // A group that fails keeps its last good answer, and costs the others nothing.
@@ -300,7 +333,7 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 		"no route to host":  func(b *server) { b.err = errors.New("no route to host") },
 		"connection lost":   func(b *server) { b.panics = true },
 		"no tools":          func(b *server) { b.serveTools() },
-		"no tool can be":    func(b *server) { b.serve("not a name: Does") },
+		"no tool can be":    func(b *server) { b.serve("tool_search: Does") },
 		"cannot index that": func(b *server) { b.serve("unindexable: Does") },
 	} {
 		fail(s.of["b"])
@@ -456,16 +489,34 @@ func TestGroupDescriptions(t *testing.T) {
 		describe(50, nil, "日本語"+long("word", 100), long("other", 100)))
 }
 
-// A lock names a tool with a prefix as the model sees it.
+// A lock knows a tool with a prefix by the name that the model sees, and by its own.
 func TestLockOfGroups(t *testing.T) {
-	groups := []toolsearch.Group{{Name: "files", Tools: fileTools(), Prefix: true}}
+	groups := []toolsearch.Group{{Name: "files", Tools: append(fileTools(), testtools.EchoTools("files.stat: Tells")...), Prefix: true}}
 	var docs []toolsearch.Document
 	record := func(_ context.Context, doc toolsearch.Document) bool { docs = append(docs, doc); return true }
 	converse(t, way{}, agentOver[chat](t, toolsearch.Config{Groups: groups, Filter: record}))
-	require.Len(t, docs, 2)
-	var file lock.File
-	require.NoError(t, file.Approve(docs[0]))
-	assert.Equal(t, lock.ID{Namespace: "files", Name: "files__read_file"}, file.Definitions()[0].ID)
+	require.Len(t, docs, 3)
+	var shown, own lock.File
+	require.NoError(t, shown.Approve(docs...))
+	assert.Equal(t, lock.ID{Namespace: "files", Name: "files__read_file"}, shown.Definitions()[1].ID)
+	for _, tl := range groups[0].Tools {
+		info, err := tl.Info(context.Background())
+		require.NoError(t, err)
+		doc := search.DocumentOf(info, nil)
+		doc.Namespace = "files"
+		require.NoError(t, own.Approve(doc))
+	}
+	for name, file := range map[string]*lock.File{"the names that the model sees": &shown, "the server's names": &own} {
+		path := filepath.Join(t.TempDir(), lock.FileName)
+		require.NoError(t, file.WriteFile(path))
+		l, err := lock.Open(path, nil)
+		require.NoError(t, err)
+		for _, doc := range docs {
+			assert.True(t, l.Filter(context.Background(), doc), "%s: %s", name, doc.Name)
+			doc.Info = &schema.ToolInfo{Name: doc.Name, Desc: "Something else"}
+			assert.False(t, l.Filter(context.Background(), doc), "%s: %s, changed", name, doc.Name)
+		}
+	}
 }
 
 // Of two equal tools, a long task preselects the tool of the group whose other tools the task speaks

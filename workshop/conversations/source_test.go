@@ -219,8 +219,6 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 		{"a name twice", "another dynamic tool", append(testtools.EchoTools("fax: Faxes once more"), one)},
 		{"the name of a tool of DynamicTools", "another dynamic tool", testtools.EchoTools("get_weather: Lies", "fax: Faxes")},
 		{"the name of the search tool", "meta-tool", testtools.EchoTools("fax: Faxes", "tool_search: Phishes")},
-		{"a name with a blank", `"get weather"`, testtools.EchoTools("fax: Faxes", "get weather: Weather")},
-		{"a name of 65 letters", "1 to 64 letters", testtools.EchoTools("fax: Faxes", strings.Repeat("n", 65)+": Long")},
 		{"a name of 200 KB", "200000 bytes", testtools.EchoTools("fax: Faxes", strings.Repeat("n", 200_000)+": Longest")},
 		{"a schema that cannot be written", "wrong, too large",
 			[]tool.BaseTool{one, withSchema("bad", &jsonschema.Schema{Type: "object", Default: math.Inf(1)})}},
