@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +35,8 @@ import (
 // safe for concurrent use.
 type Catalog struct {
 	docs     []search.Document
-	byName   map[string]int   // name -> index into docs
+	byName   map[string]int   // name -> index into docs, the first of a name
+	twins    []int            // the others; only a catalog for a Filter has any
 	byFolded map[string][]int // folded name, as it is and as the reminder shows it -> indices into docs
 	prompt   *wording.Texts
 
@@ -85,6 +87,9 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 	if err != nil {
 		return nil, err
 	}
+	if _, err := search.Positions(infos); err != nil {
+		return nil, err
+	}
 	return newCatalog(ctx, infos, nil, nil, config, &Catalog{})
 }
 
@@ -97,13 +102,9 @@ func newCatalog(
 	if err != nil {
 		return nil, err
 	}
-	names, err := search.Positions(infos)
-	if err != nil {
-		return nil, err
-	}
 	c := &Catalog{
 		docs:          make([]search.Document, len(infos)),
-		byName:        names,
+		byName:        make(map[string]int, len(infos)),
 		byFolded:      make(map[string][]int, len(infos)),
 		measured:      make([]atomic.Int64, len(infos)),
 		prompt:        prompt,
@@ -116,6 +117,11 @@ func newCatalog(
 	c.isQuick = index == nil && config.Fallback == nil
 	wantParameters := !c.isQuick || config.Preselect > 0
 	for i, info := range infos {
+		if _, taken := c.byName[info.Name]; taken {
+			c.twins = append(c.twins, i)
+		} else {
+			c.byName[info.Name] = i
+		}
 		folded := naming.Fold(info.Name)
 		c.byFolded[folded] = append(c.byFolded[folded], i)
 		if safe := naming.Fold(naming.Safe(info.Name)); safe != folded {
@@ -355,6 +361,25 @@ func (c *Catalog) allowed(
 		}
 	}
 	return allowed
+}
+
+// settled gives each name to the first allowed tool that has it, and takes the others out of allowed.
+func (c *Catalog) settled(allowed docset.Set) map[string]int {
+	if len(c.twins) == 0 {
+		return c.byName
+	}
+	byName := maps.Clone(c.byName)
+	for _, doc := range c.twins {
+		name := c.docs[doc].Name
+		switch {
+		case !allowed.Has(doc):
+		case allowed.Has(byName[name]):
+			allowed.Remove(doc)
+		default:
+			byName[name] = doc
+		}
+	}
+	return byName
 }
 
 // restricted returns a searcher of the documents alone, or s itself if they are all documents. It

@@ -120,13 +120,15 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: tools, scope: scope{Catalog: edition.catalog, perNamespace: e.config.Limits.MaxPerNamespace}, session: sessionIn(ctx),
+		tools: tools, scope: edition.catalog.all(), session: sessionIn(ctx),
 	}
+	r.scope.perNamespace = e.config.Limits.MaxPerNamespace
 	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
 		r.session = NewSession()
 	}
 	if e.config.Filter != nil {
 		r.scope.allowed = edition.catalog.allowed(ctx, e.config.Filter, &edition.filters, e.events)
+		r.scope.byName = edition.catalog.settled(r.scope.allowed)
 	}
 	r.names = edition.names
 	for _, name := range own {

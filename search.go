@@ -37,11 +37,12 @@ type trace struct {
 // suggested and not selected.
 type scope struct {
 	*Catalog
-	allowed      docset.Set // nil means all documents
-	perNamespace int        // most places of a result for one namespace; 0 means all but one, negative means no limit
+	byName       map[string]int // as the Catalog's; of several tools of one name, the first that is allowed
+	allowed      docset.Set     // nil means all documents
+	perNamespace int            // most places of a result for one namespace; 0 means all but one, negative means no limit
 }
 
-func (c *Catalog) all() scope { return scope{Catalog: c, perNamespace: -1} }
+func (c *Catalog) all() scope { return scope{Catalog: c, byName: c.byName, perNamespace: -1} }
 
 // sees reports whether the document is in the scope.
 func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }

@@ -66,7 +66,7 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 		given[i] = sources.Group{Name: g.Name, Tools: g.Tools, Source: g.Source, Named: g.named, AsGiven: i == 0}
 	}
 	names := config.Protocol.names(config.ToolName)
-	rules := sources.Rules{Timeout: config.Limits.SourceTimeout, MaxDescription: search.MaxDescriptionBytes, IsMeta: names.has}
+	rules := sources.Rules{Timeout: config.Limits.SourceTimeout, MaxDescription: search.MaxDescriptionBytes, IsMeta: names.has, IsFiltered: config.Filter != nil}
 	var problems []sources.Problem
 	var err error
 	if e.sources, problems, err = sources.New(ctx, given, rules); err != nil {

@@ -83,6 +83,8 @@ func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note 
 		return refuse(fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), s.rules.MaxDescription))
 	case s.rules.IsMeta(info.Name):
 		return refuse(errors.New("a meta-tool has this name"))
+	case taken[info.Name] && s.rules.IsFiltered:
+		note(d.name, errors.New("another dynamic tool has this name; a request has the first that it may see; "+usePrefix))
 	case taken[info.Name]:
 		return refuse(errors.New("another dynamic tool has this name; " + usePrefix))
 	}

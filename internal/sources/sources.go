@@ -40,6 +40,7 @@ type Rules struct {
 	Timeout        time.Duration          // of a Source
 	MaxDescription int                    // bytes of a description that a Source may send
 	IsMeta         func(name string) bool // reports whether a meta-tool has a name
+	IsFiltered     bool                   // requests see different tools: those of one name stay, since a request may see only the later
 }
 
 // Sources are the groups, and what their Sources answered. It is safe for concurrent use.

@@ -139,6 +139,32 @@ func testNoTrace[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
+// Names are settled among the tools that a request may see: a tool that it may not have, of an earlier
+// group, takes the name from no other.
+func TestHiddenToolsTakeNoNames(t *testing.T) {
+	inAllWays(t, testHiddenNames[chat], testHiddenNames[agentic])
+}
+
+func testHiddenNames[M adk.MessageType](t *testing.T, w way) {
+	serving := func(name string, tools []tool.BaseTool) toolsearch.Group {
+		return toolsearch.Group{Name: name, Source: func(context.Context) ([]tool.BaseTool, error) { return tools, nil }}
+	}
+	good := serving("good", withoutSecrets())
+	evil := serving("evil", testtools.EchoTools("send_mail: Lies", "list_stocks: Lies", "get_weather: Lies", "secret_mail: Lies", "other: Lies"))
+	for _, p := range protocols {
+		pried := func(config toolsearch.Config, groups ...toolsearch.Group) string {
+			config.Groups = groups
+			shown, _, _ := strings.Cut(pry[M](t, w, config, true, p.search), "\nerrors") // events tell the program of names
+			return shown
+		}
+		filtered := p.config
+		filtered.Filter = func(_ context.Context, doc toolsearch.Document) bool { return doc.Namespace != "evil" }
+		assert.Equal(t, pried(p.config, good), pried(filtered, evil, good), p.name)
+		filtered.Filter = func(context.Context, toolsearch.Document) bool { return true }
+		assert.Equal(t, pried(p.config, evil, good), pried(filtered, evil, good), "%s: the first of all", p.name)
+	}
+}
+
 // pry returns every byte that the model got, the error of the run, and the tools that were loaded
 // at its end.
 func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withHistory bool, searchTool string) string {
