@@ -189,8 +189,9 @@ type Limits struct {
 	// limit.
 	MaxPerNamespace int
 
-	// MaxAnswerTokens is the largest size of an answer of a meta-tool, in tokens of 4 bytes. An
-	// answer stays in the history for good. It says how many tools did not fit; they are not loaded.
+	// MaxAnswerTokens is the largest size of the answers of meta-tools to one message of the model, in
+	// tokens of 4 bytes. The calls of a message share it evenly. An answer stays in the history for
+	// good. It says how many tools did not fit; they are not loaded.
 	// A definition in an answer is shortened to fit; native protocols send definitions whole, so the
 	// best match alone may be larger than this, and an answer does not say what is left out. Zero
 	// means DefaultMaxAnswerTokens.

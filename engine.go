@@ -338,12 +338,16 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 // marks the called tools in the lists. all is every tool that the agent can run.
 func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, all []*schema.ToolInfo) lists {
 	var ids []string
+	answers := 0
 	for _, call := range v.calls {
 		if r.names.has(call.name) {
 			ids = append(ids, call.id)
+			if call.name != r.names.call { // the tool that it names answers
+				answers++
+			}
 		}
 	}
-	r.notebook.Expect(ids)
+	r.notebook.Expect(ids, answers)
 	called := r.calledBy(v)
 	k := &callable{run: r, all: all, given: given}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {

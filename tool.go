@@ -27,7 +27,7 @@ type host struct {
 	names  metaNames
 	prompt *wording.Texts
 	run    func(ctx context.Context) (*run, error) // the run of a call
-	budget int                                     // the largest answer, in bytes
+	budget int                                     // the answers of one message together, in bytes
 }
 
 // metaTool is a tool that the model sees instead of the catalog. It answers every call, even a
@@ -222,7 +222,7 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 
 // trim leaves out the matches that do not fit an answer. The best match always stays.
 func (h *host) trim(r *run, result *Result, sizeOf func(*run, *schema.ToolInfo) int) {
-	result.NotFound = h.trimNames(result.NotFound)
+	result.NotFound = trimNames(result.NotFound, h.share(r)/4)
 	switch {
 	case sizeOf != nil:
 	case r.mode.searches(): // the model gets whole definitions
@@ -231,18 +231,18 @@ func (h *host) trim(r *run, result *Result, sizeOf func(*run, *schema.ToolInfo) 
 		}
 	default:
 		const longest = len(`"",`) + maxEscaped*naming.MaxBytes
-		if len(result.Matches)*longest <= h.budget {
+		if len(result.Matches)*longest <= h.share(r) {
 			return
 		}
 		sizeOf = func(_ *run, info *schema.ToolInfo) int { return len(toJSON(info.Name)) + 1 }
 	}
-	size, found := 0, len(result.Matches)
+	size, found, budget := 0, len(result.Matches), h.share(r)
 	kept := result.Matches[:0:0]
 	for i, m := range result.Matches {
 		switch taken := sizeOf(r, m.Info); {
 		case i == 0: // a giant does not hide the others
-			size = min(taken, h.budget/2)
-		case size+taken > h.budget:
+			size = min(taken, budget/2)
+		case size+taken > budget:
 			continue
 		default:
 			size += taken
@@ -255,12 +255,15 @@ func (h *host) trim(r *run, result *Result, sizeOf func(*run, *schema.ToolInfo) 
 	}
 }
 
-// trimNames returns as many names that no tool has as fit a quarter of an answer.
-func (h *host) trimNames(names []string) []string {
+// share returns how many bytes an answer may have: the calls of one message share the budget evenly.
+func (h *host) share(r *run) int { return h.budget / r.notebook.Answers() }
+
+// trimNames returns as many names as fit the budget, but at least one.
+func trimNames(names []string, budget int) []string {
 	size := 0
 	for i, name := range names {
 		names[i] = naming.Cut(name, naming.MaxBytes)
-		if size += len(toJSON(names[i])) + 1; size > h.budget/4 && i > 0 {
+		if size += len(toJSON(names[i])) + 1; size > budget && i > 0 {
 			return names[:i]
 		}
 	}
@@ -318,15 +321,15 @@ type foundDefinitions struct {
 }
 
 func (h *host) definitionsTool() *metaTool {
-	sizeOf := func(_ *run, info *schema.ToolInfo) int { return len(toJSON(definitionOf(info, h.budget))) + 1 }
+	sizeOf := func(r *run, info *schema.ToolInfo) int { return len(toJSON(definitionOf(info, h.share(r)))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, _ trace) string {
 		found := foundDefinitions{Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
 		for i, m := range result.Matches {
-			found.Matches[i] = definitionOf(m.Info, h.budget)
+			found.Matches[i] = definitionOf(m.Info, h.share(r))
 		}
 		if request.stand != nil {
 			if doc, ok := r.misused(request.stand); ok {
-				tool := definitionOf(r.scope.docs[doc].Info, h.budget-len(toJSON(result.Message)))
+				tool := definitionOf(r.scope.docs[doc].Info, h.share(r)-len(toJSON(result.Message)))
 				found.Tool = &tool
 			}
 		}

@@ -78,7 +78,7 @@ func (h *host) showAllTool() *metaTool {
 				continue
 			}
 			name := r.scope.docs[doc].Name
-			if size += len(toJSON(name)) + 1; size > h.budget {
+			if size += len(toJSON(name)) + 1; size > h.share(r) {
 				break
 			}
 			answer.Tools = append(answer.Tools, name)

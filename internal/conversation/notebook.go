@@ -18,6 +18,7 @@ import (
 type Notebook struct {
 	mu       sync.Mutex
 	deadline time.Time           // of the searches since the last model call; zero before the first
+	answers  int                 // that the last message asks for
 	calls    []string            // ids of the calls of meta-tools since the last model call, in the model's order
 	effects  map[string][]Effect // call id -> effects of the call
 	made     map[string]bool     // ids of all calls of meta-tools in this run
@@ -36,17 +37,25 @@ type listed struct {
 	parameters *schema.ParamsOneOf
 }
 
-// Expect records the ids of the calls of meta-tools in a message of the model.
-func (b *Notebook) Expect(ids []string) {
+// Expect records the ids of the calls of meta-tools in a message of the model, and how many of them are
+// answered by the meta-tool itself.
+func (b *Notebook) Expect(ids []string, answers int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.calls = append(b.calls, ids...)
+	b.calls, b.answers = append(b.calls, ids...), answers
 	for _, id := range ids {
 		if b.made == nil {
 			b.made = make(map[string]bool)
 		}
 		b.made[id] = true
 	}
+}
+
+// Answers returns how many answers of meta-tools the last message of the model asks for, at least 1.
+func (b *Notebook) Answers() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(b.answers, 1)
 }
 
 // HasCall reports whether this run made a call of a meta-tool with an id.

@@ -15,7 +15,7 @@ import (
 // earlier run's calls come last.
 func TestEffectsAreInTheOrderOfTheCalls(t *testing.T) {
 	var b conversation.Notebook
-	b.Expect([]string{"2", "1"})
+	b.Expect([]string{"2", "1"}, 2)
 	first, second, earlier := conversation.Effect{Loads: []string{"a"}}, conversation.Effect{Unloads: []string{"b"}}, conversation.Effect{Loads: []string{"c"}}
 	b.RecordEffect("0", earlier)
 	b.RecordEffect("1", second)

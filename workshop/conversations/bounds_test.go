@@ -181,6 +181,18 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 			assert.LessOrEqual(t, len(m.Text), budget+1500, "%s, %s: bytes of the answer %.300s", p.name, m.CallID, m.Text)
 			assert.LessOrEqual(t, len(m.Found), 1, "%s, %s: definitions of more than twice the budget", p.name, m.CallID)
 		}
+		const calls, least = 100, 1100 // bytes of the smallest answer: the name of a tool takes 400
+		many := make([]call, calls)
+		for i := range many {
+			many[i] = called(fmt.Sprint("m", i), p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`)
+		}
+		together := 0
+		for _, m := range converse(t, w, agentOver[M](t, config), callTools(many...)).last().Messages {
+			if m.Role == toolsearchtest.Tool {
+				together += len(m.Text)
+			}
+		}
+		assert.LessOrEqual(t, together, budget+calls*least, "%s: bytes of the answers of one message", p.name)
 		if p.config.Protocol == toolsearch.ProtocolToolSearch && !p.config.UseModelToolSearch {
 			found := answerOf(t, o.result(t, "call_10"))
 			assert.NotEmpty(t, found.Matches, p.name)
