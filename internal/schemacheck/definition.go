@@ -58,48 +58,41 @@ func written(info *schema.ToolInfo) (string, error) {
 	return text, nil
 }
 
-// Sorted returns a definition whose schema has all properties in the order of their names, so that it is
-// written the same however its server orders them. The order of other lists stays. The schema is one that
-// can be written.
-func Sorted(info *schema.ToolInfo) *schema.ToolInfo {
-	definition, err := info.ToJSONSchema()
+// Frozen returns a copy of a definition that nobody else can change, with all properties in the order of their
+// names: it is written the same however its server orders them. The order of other lists stays. A schema that
+// cannot be written stays as it is.
+func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
+	text, err := written(info)
+	if err != nil || info.ParamsOneOf == nil {
+		return info
+	}
+	s, err := Read([]byte(text))
 	if err != nil {
 		return info
 	}
-	sorted := sortedParts(definition)
-	if sorted == definition {
-		return info
-	}
 	copied := *info
-	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(sorted)
+	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(sorted(s))
 	return &copied
 }
 
-func sortedParts(s *jsonschema.Schema) *jsonschema.Schema {
+// sorted sorts the properties of a schema, and of those inside.
+func sorted(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
-	copied, changed := *s, false
-	replaceParts(&copied, func(inner *jsonschema.Schema) *jsonschema.Schema {
-		sorted := sortedParts(inner)
-		changed = changed || sorted != inner
-		return sorted
-	})
-	if copied.Properties != nil {
-		var names []string
-		for pair := copied.Properties.Oldest(); pair != nil; pair = pair.Next() {
-			names = append(names, pair.Key)
-		}
-		changed = changed || !slices.IsSorted(names)
-		slices.Sort(names)
-		for _, name := range names {
-			_ = copied.Properties.MoveToBack(name) // cannot fail: it is there
-		}
-	}
-	if !changed {
+	replaceParts(s, sorted)
+	if s.Properties == nil {
 		return s
 	}
-	return &copied
+	var names []string
+	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		names = append(names, pair.Key)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		_ = s.Properties.MoveToBack(name) // cannot fail: it is there
+	}
+	return s
 }
 
 // replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.

@@ -69,8 +69,7 @@ func (s *Snapshot) add(t tool.BaseTool, info *schema.ToolInfo, name string, o or
 	s.Names, s.origins = append(s.Names, name), append(s.origins, o)
 }
 
-// admitted returns a definition of a Source as providers take it, its properties sorted, and says what is
-// wrong with it. It returns nil if the tool has to be left out. taken are the names of other tools.
+// admitted returns a definition of a Source as providers take it, frozen, and says what is wrong with it. It returns nil if the tool has to be left out. taken are the names of other tools.
 func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note func(name string, err error)) *schema.ToolInfo {
 	if d.info == nil {
 		note("", errors.New(d.problem))
@@ -92,7 +91,7 @@ func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note 
 	if mended == nil {
 		return nil
 	}
-	return schemacheck.Sorted(mended)
+	return schemacheck.Frozen(mended)
 }
 
 // mended returns a definition as providers take it, and says what is wrong with it. It returns nil if the tool

@@ -2,6 +2,7 @@ package conversations_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -114,6 +115,35 @@ func testChangedTool[M adk.MessageType](t *testing.T, w way) {
 	assert.Contains(t, written(o.requests[0]), "Sends an e-mail to one person")
 	assert.Contains(t, last(o.requests[1]), "send_mail ran")
 	assert.Len(t, blocked, 3)
+}
+
+// A definition that a Source changes in place, after it was approved, never reaches the model.
+func TestAChangeInPlaceIsNotSeen(t *testing.T) {
+	ofBothTypes(t, testInPlace[chat], testInPlace[agentic])
+}
+
+func testInPlace[M adk.MessageType](t *testing.T) {
+	parameters := schemaOf(t, `{"type":"object","properties":{"to":{"type":"string","enum":["anna"],"default":{"a":["x"]}}},"required":["to"]}`)
+	s := &server{}
+	s.serveTools(withSchema("send_mail", parameters))
+	l, _ := s.locked(t, nil)
+	config := agentOver[M](t, toolsearch.Config{
+		Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter, AlwaysLoaded: []string{"*"},
+	})
+	sent := func() string {
+		o := converse(t, way{}, config)
+		require.Len(t, o.requests[0].Tools, 2)
+		definition, err := o.requests[0].Tools[1].ToJSONSchema()
+		require.NoError(t, err)
+		text, err := json.Marshal(definition)
+		require.NoError(t, err)
+		return string(text)
+	}
+	approved := sent()
+	to, _ := parameters.Properties.Get("to")
+	parameters.Description, parameters.Required[0], to.Enum[0], to.Description = "poison", "poison", "poison", "poison"
+	to.Default.(map[string]any)["a"] = "poison"
+	assert.Equal(t, approved, sent())
 }
 
 // A changed tool does not run, even under a protocol without a tool list.
