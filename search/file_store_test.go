@@ -88,6 +88,22 @@ func TestFileStoreDamage(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 2}, entriesIn(t, path, 3))
 }
 
+// The target of a symbolic link is written, whether it is there yet or not, and the link stays.
+func TestFileStoreFollowsLinks(t *testing.T) {
+	folder := t.TempDir()
+	link, target := filepath.Join(folder, "link"), filepath.Join(folder, "below", "vectors")
+	if err := os.Symlink(filepath.Join("below", "vectors"), link); err != nil {
+		t.Skipf("the test needs symbolic links: %v", err)
+	}
+	for n := range 2 {
+		saveEntries(t, search.NewFileStore(link), n)
+		assert.Len(t, entriesIn(t, target, 2), n+1)
+	}
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink)
+}
+
 // The same vectors in the same order make the same bytes. To save them again adds no bytes.
 func TestFileStoreBytes(t *testing.T) {
 	var files [][]byte

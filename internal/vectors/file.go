@@ -22,6 +22,7 @@ const (
 	fileMark = "tsv2"
 	fileHead = len(fileMark) + 4
 	keyBytes = 64
+	maxLinks = 40 // as many as Linux follows
 
 	// Every save writes a file of up to freeRewrite bytes. A larger file is written when
 	// 1/unsavedParts of it is new.
@@ -183,10 +184,21 @@ func (s *File) write() (err error) {
 	}
 	copy(data, fileMark)
 	binary.LittleEndian.PutUint32(data[len(fileMark):], crc32.Checksum(data[fileHead:], castagnoli))
-	if err := os.MkdirAll(filepath.Dir(s.Path), 0o700); err != nil {
+	path := s.Path // a symbolic link stays, and its target is replaced, even if that is not there yet
+	for range maxLinks {
+		target, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(s.Path), filepath.Base(s.Path)+".*.tmp")
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
@@ -195,7 +207,7 @@ func (s *File) write() (err error) {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), s.Path); err != nil {
+	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
 	s.unsaved = 0
