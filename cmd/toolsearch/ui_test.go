@@ -6,8 +6,13 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -82,6 +87,28 @@ func TestUIByVectors(t *testing.T) {
 	assert.Equal(t, "track", answer.Hits[0].Name)
 	assert.Empty(t, answer.Message, "what failed")
 	assert.Equal(t, cli.Found, interrupt(), "exit status")
+}
+
+// Whoever may list the machine's processes must not learn the address from the browser's command line.
+func TestUIOpensAFile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the test puts its own xdg-open into the path")
+	}
+	folder := t.TempDir()
+	script := "#!/bin/sh\ncd " + folder + "\ncat \"$1\" >page\necho \"$@\" >args\nmv args opened\n"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "xdg-open"), []byte(script), 0o700))
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	_, interrupt := serveUI(t, "-open", problems)
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(folder, "opened")); return err == nil }, time.Minute, time.Millisecond)
+	page, err := os.ReadFile(filepath.Join(folder, "page"))
+	require.NoError(t, err)
+	token := regexp.MustCompile(`127\.0\.0\.1:\d+/([\w-]{32})/"`).FindSubmatch(page)
+	require.NotNil(t, token, "%s", page)
+	assert.Equal(t, cli.Found, interrupt(), "exit status")
+	opened, err := os.ReadFile(filepath.Join(folder, "opened"))
+	require.NoError(t, err)
+	assert.NotContains(t, string(opened), string(token[1]))
+	assert.NoFileExists(t, strings.TrimSpace(string(opened)))
 }
 
 // serveUI runs the command until interrupt, which returns its exit status. ask asks the page.

@@ -2,7 +2,9 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -100,15 +102,26 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 	}
 	if *inBrowser {
-		if err := open(server.URL()); err != nil {
+		file, err := open(server.URL())
+		if err != nil {
 			fmt.Fprintln(c.Stderr, "no browser opened:", err)
 		}
+		defer os.Remove(file)
 	}
 	return cli.Found, server.Serve(ctx)
 }
 
-// open opens an address in the user's browser.
-func open(url string) error {
+// open opens an address in the user's browser. The browser gets a file that leads to the address, since every
+// user of the machine can read command lines. It returns the file, which is only for the user.
+func open(url string) (file string, err error) {
+	f, err := os.CreateTemp("", "toolsearch-*.html")
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintf(f, `<!doctype html><meta http-equiv="refresh" content="0;url=%s"><a href="%[1]s">toolsearch</a>`, url)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return f.Name(), err
+	}
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {
 	case "darwin":
@@ -116,10 +129,10 @@ func open(url string) error {
 	case "windows":
 		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
-	browser := exec.Command(command[0], append(command[1:], url)...)
+	browser := exec.Command(command[0], append(command[1:], f.Name())...)
 	if err := browser.Start(); err != nil {
-		return err
+		return f.Name(), err
 	}
 	go func() { _ = browser.Wait() }() // its end is of no interest
-	return nil
+	return f.Name(), nil
 }
