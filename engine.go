@@ -143,6 +143,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 			}
 		}
 	}
+	r.scope.down = e.editions.down(&r.scope, r.snapshot)
 	r.hidesNone = e.hidesNone(r)
 	e.announce(r)
 	return r, nil

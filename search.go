@@ -39,6 +39,7 @@ type scope struct {
 	*Catalog
 	byName       map[string]int // as the Catalog's; of several tools of one name, the first that is allowed
 	allowed      docset.Set     // nil means all documents
+	down         []string       // the groups that do not answer, of those that the request may know
 	perNamespace int            // most places of a result for one namespace; 0 means all but one, negative means no limit
 }
 
@@ -356,16 +357,25 @@ func (c scope) help(result *Result, blank bool, missed []string) {
 		result.Suggestions, result.Message = c.instead(result)
 	case len(result.Matches) == 0:
 		result.Suggestions = c.near(missed, nil)
-		result.Message = c.prompt.Text("no-match")
+		result.Message = c.missed("no-match")
 	}
+}
+
+// missed returns the text of a miss, and names the groups that do not answer, which may have what is missing.
+func (c scope) missed(key string, values ...string) string {
+	text := c.prompt.Text(key, values...)
+	if len(c.down) == 0 {
+		return text
+	}
+	return text + " " + c.prompt.Text("groups-down", "{groups}", strings.Join(c.down, ", "))
 }
 
 // instead returns names near those that were not found, and what the model reads about them.
 func (c scope) instead(result *Result) (suggestions []string, message string) {
 	if suggestions = c.near(result.NotFound, result.Matches); len(suggestions) > 0 {
-		return suggestions, c.prompt.Text("not-found-near")
+		return suggestions, c.missed("not-found-near")
 	}
-	return nil, c.prompt.Text("not-found")
+	return nil, c.missed("not-found")
 }
 
 // near returns names like the given texts, without the names of the matches.

@@ -117,6 +117,26 @@ func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, erro
 	return last, tools, nil
 }
 
+// down returns the names of the groups that do not answer, of those that a request may know: it may see one
+// of the group's last tools or, without a Filter, the group never had any.
+func (e *editions) down(s *scope, snapshot *sources.Snapshot) (names []string) {
+	for _, i := range e.sources.Down() {
+		has, sees := false, false
+		for doc := range snapshot.Infos {
+			if snapshot.Group(doc) == i {
+				has, sees = true, sees || s.sees(doc)
+			}
+		}
+		if name := e.groups[i].Name; name != "" && len(names) < maxDown && (sees || !has && e.config.Filter == nil) {
+			names = append(names, naming.Safe(name))
+		}
+	}
+	return names
+}
+
+// maxDown is how many groups that do not answer a miss names.
+const maxDown = 5
+
 // update makes the pending change current, as far as this run waits for it.
 func (e *editions) update(ctx context.Context) {
 	for range 2 { // the edition that another run is building may lack what this run asked for

@@ -175,9 +175,10 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 	if len(s.Suggestions) > 0 {
 		key = "unknown-tool-near"
 	}
-	result := say(key, "{name}", naming.Safe(s.UnknownTool))
-	result.NotFound, result.Suggestions = []string{s.UnknownTool}, s.Suggestions
-	return result
+	return &Result{
+		NotFound: []string{s.UnknownTool}, Suggestions: s.Suggestions,
+		Message: r.scope.missed(key, "{name}", naming.Safe(s.UnknownTool)),
+	}
 }
 
 // misused returns the dynamic tool that a dispatched call gave wrong arguments.

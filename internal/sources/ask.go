@@ -87,7 +87,7 @@ func (s *Sources) ask(ctx context.Context, of int, c *call, current *answer) {
 	case err == nil:
 		g.isSlow = c.isLate
 	}
-	c.err, g.call = err, nil
+	c.err, g.call, g.isDown = err, nil, g.isDown || err != nil
 	close(c.done)
 }
 
@@ -113,7 +113,7 @@ func (s *Sources) take(of, number int, a *answer) {
 	if number < g.answered {
 		return
 	}
-	g.answered, g.failed, g.resting = number, nil, time.Time{}
+	g.answered, g.failed, g.isDown, g.resting = number, nil, false, time.Time{}
 	if g.pending = a; a.sameAs(s.current.answers[of]) {
 		s.current, g.pending = s.current.with(of, a), nil
 	}
@@ -152,7 +152,7 @@ func (s *Sources) await(ctx, graced context.Context, of int, c *call) error {
 		return c.err
 	}
 	isReported := c.isLate || g.isSlow
-	c.isLate, g.isSlow = true, false
+	c.isLate, g.isSlow, g.isDown = true, false, true
 	if failed == nil && !isReported {
 		failed = fmt.Errorf("%w; a later run takes it", noAnswer(min(Grace, s.rules.Timeout)))
 	}

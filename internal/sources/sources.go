@@ -64,6 +64,7 @@ type group struct {
 	answered int       // the number of the newest call with a good answer
 	pending  *answer   // the newest good answer, if it is neither in the current snapshot nor refused
 	failed   error     // of a call that nobody waited for; nil once it was reported
+	isDown   bool      // the last call failed or is late, or its answer cannot be used
 	isSlow   bool      // the last good answer came late, which was reported
 	resting  time.Time // the Source, or the catalog of its answer, took too long: it is not asked before this time
 	refused  error     // why it rests; nil means that the Source took too long
@@ -148,6 +149,18 @@ func (s *Sources) Current() *Snapshot {
 	return s.current
 }
 
+// Down returns the groups whose Source does not answer, or not usably.
+func (s *Sources) Down() (groups []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, g := range s.groups {
+		if g.isDown {
+			groups = append(groups, i)
+		}
+	}
+	return groups
+}
+
 // A Change is new answers.
 type Change struct {
 	Groups  []int // that have a new answer
@@ -225,7 +238,7 @@ func (s *Sources) Refuse(c *Change, err error, tookTooLong bool) {
 	defer s.mu.Unlock()
 	for _, i := range c.Groups {
 		g := s.groups[i]
-		if c.answers[i].sameAs(g.pending) {
+		if g.isDown = true; c.answers[i].sameAs(g.pending) {
 			g.pending = nil
 		}
 		if tookTooLong {

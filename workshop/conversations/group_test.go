@@ -297,6 +297,47 @@ func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
 		`tool 3, "odd": kept: a parameter has the name "bad name!"`)
 }
 
+// A search that misses, and a call of a tool that is not there, say which group does not answer, if the request
+// may know of it.
+func TestMissesNameGroupsThatAreDown(t *testing.T) {
+	inAllWays(t, testGroupsDown[chat], testGroupsDown[agentic])
+}
+
+func testGroupsDown[M adk.MessageType](t *testing.T, w way) {
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch} {
+		for name, tt := range map[string]struct {
+			answered bool // before it failed
+			filter   func(context.Context, toolsearch.Document) bool
+			isNamed  bool
+		}{
+			"never answered":                     {false, nil, true},
+			"never answered, with a filter":      {false, func(context.Context, toolsearch.Document) bool { return true }, false},
+			"answered once":                      {true, nil, true},
+			"answered once, and may be seen":     {true, func(context.Context, toolsearch.Document) bool { return true }, true},
+			"answered once, and may not be seen": {true, func(_ context.Context, doc toolsearch.Document) bool { return doc.Namespace == "a" }, false},
+		} {
+			s := newServers("a", "billing")
+			s.config.Protocol, s.config.Filter = protocol, tt.filter
+			middleware := newMiddleware[M](t, s.config)
+			b := s.of["billing"]
+			if tt.answered {
+				converse(t, w, with(middleware))
+			}
+			b.err = errors.New("no route to host")
+			turns := []turn{searching(`{"query":"日历"}`), selecting("refund"), calling("refund"), selecting("a_tool")}
+			o := converse(t, w, with(middleware), turns...)
+			require.NoError(t, o.err)
+			for i, isMiss := range []bool{true, true, true, false} {
+				result := o.result(t, fmt.Sprint("call_", i+1))
+				assert.Equal(t, isMiss && tt.isNamed, strings.Contains(result, "Not answering at the moment: billing."), "%s, %v: %s", name, protocol, result)
+			}
+			b.err = nil
+			o = converse(t, w, with(middleware), turns[0])
+			assert.NotContains(t, o.result(t, "call_1"), "Not answering", "%s: it is back", name)
+		}
+	}
+}
+
 // A group that fails keeps its last good answer, and costs the others nothing.
 func TestGroupsFailAlone(t *testing.T) {
 	inAllWays(t, testGroupsFailAlone[chat], testGroupsFailAlone[agentic])

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // Plans of conversations. A plan is data, made only from a seed and a number, so that a
@@ -31,7 +31,7 @@ type plan struct {
 	grouped  bool // the Source belongs to a group, and some of the fixed tools to another group
 
 	filtered  bool
-	forbidden []map[string]bool // names, by user
+	forbidden []map[string]bool // names, as they are and as a group shows them, by user
 
 	before, after []string // other middlewares, of otherNames
 	insider       bool     // a tool of the agent's own is an agent with the same middleware
@@ -151,7 +151,7 @@ func (p *plan) addTools(random *rand.Rand) {
 		one := pick(random, []int{1, 2, 2, 3, 3, 8})
 		for _, name := range p.names() {
 			if chance(random, one) {
-				p.forbidden[user][name] = true
+				p.forbidden[user][name], p.forbidden[user][naming.Shown("", name)] = true, true
 			}
 		}
 	}
@@ -305,16 +305,12 @@ func (p *plan) paired() bool {
 		return false
 	}
 	for _, specs := range p.served {
-		if !slices.ContainsFunc(specs, func(spec toolSpec) bool { return !forbidden[spec.name] && plainName.MatchString(spec.name) }) {
+		if !slices.ContainsFunc(specs, func(spec toolSpec) bool { return !forbidden[spec.name] }) {
 			return false
 		}
 	}
 	return true
 }
-
-// plainName matches the names that providers take. A tool of a Source with any other name is left
-// out.
-var plainName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // deterministic reports whether a second play gives the same bytes: a cancellation meets the
 // run wherever it happens to be.

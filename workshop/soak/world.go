@@ -18,6 +18,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -37,7 +38,7 @@ func userOf(ctx context.Context) int {
 type world struct {
 	plan    *plan
 	without map[string]bool // names of tools that are left out, for the other half of a pair
-	dynamic map[string]bool // names of all dynamic tools
+	dynamic map[string]bool // names of all dynamic tools, as they are and as a group shows them
 
 	mu         sync.Mutex
 	faults     []string
@@ -67,7 +68,7 @@ func newWorld(p *plan, without map[string]bool) *world {
 		tidy: len(p.past) == 0 && p.config.Unknown == 0, said: map[string]toolsearchtest.Call{},
 	}
 	for _, name := range p.names() {
-		w.dynamic[name] = true
+		w.dynamic[name], w.dynamic[naming.Shown("", name)] = true, true
 	}
 	return w
 }
