@@ -225,7 +225,7 @@ func (c *Catalog) tokensOf(doc int) int {
 
 // tokensOf estimates the tokens of a definition in a request.
 func tokensOf(info *schema.ToolInfo) int {
-	return tokens.Of(`{"name":"` + info.Name + `","description":"` + info.Desc + `","parameters":` + schemacheck.JSON(info) + "}")
+	return tokens.OfTool(info.Name, info.Desc, schemacheck.JSON(info))
 }
 
 // Len returns the number of tools in the catalog.

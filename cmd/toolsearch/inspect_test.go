@@ -18,6 +18,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
 // inspectFake runs inspect on a server of the tests.
@@ -48,7 +49,7 @@ func TestInspectLiveServer(t *testing.T) {
 	require.Equal(t, []string{"first_tool", "second_tool", "third_tool"}, names, "tools of both pages")
 	definition := `{"name":"first_tool","description":"Does <what> is first","parameters":{"type":"object"}}`
 	assert.Equal(t, len(definition), r.Tools[0].Bytes, "bytes of %s", definition)
-	assert.Equal(t, (len(definition)+3)/4, r.Tools[0].Tokens, "tokens of %s", definition)
+	assert.Equal(t, tokens.Of(definition), r.Tools[0].Tokens, "tokens of %s", definition)
 	stdout, _ = inspectFake(t, cli.ToFix, "good")
 	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask politely.\nThe server wrote 3 lines ")
 }

@@ -179,7 +179,7 @@ func TestCommands(t *testing.T) {
 		{"lexicon-search", cli.Found, "search -n 2 -searcher bm25 -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl consignment", ""},
 		{"lexicon-eval", cli.Found, "eval -searcher keyword,bm25 -resamples 0 -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl -",
 			`{"query": "OOO", "gold": ["hr__pto_create"]}`},
-		{"lexicon-keyword", cli.Failed, "search -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl consignment", ""},
+		{"lexicon-keyword", cli.Failed, "search -searcher keyword -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl consignment", ""},
 		{"lexicon-wrong", cli.Failed, "search -searcher bm25 -lexicon $TUNINGafter.jsonl $TUNINGafter.jsonl consignment", ""},
 		{"lexicon-missing", cli.Failed, "inspect -lexicon testdata/none.txt $TUNINGafter.jsonl", ""},
 		{"no-command", cli.Failed, "", ""},
@@ -282,8 +282,8 @@ func TestSearchKnowsServers(t *testing.T) {
 {"name": "create_issue", "description": "Open an issue", "server": "github"}
 {"name": "issue_types", "description": "Types of an issue", "server": "github"}`)
 	for _, query := range []string{"+jira issue", "jira: open issue"} {
-		stdout, _ := prints(t, cli.Found, "", arguments("search -searcher bm25 "+file+" "+query)...)
-		assert.Regexp(t, `^.*description\n1 .*create_ticket +Open an issue\n$`, stdout, "%s finds it alone", query)
+		stdout, _ := prints(t, cli.Found, "", arguments("search "+file+" "+query)...)
+		assert.Regexp(t, `^.*description\n1 .*create_ticket +jira +Open an issue\n$`, stdout, "%s finds it alone", query)
 		asked := asJSON(t, map[string]any{"query": query, "gold": []string{"create_ticket"}})
 		prints(t, cli.Found, asked, arguments("eval -resamples 0 -min R@1=1 -searcher bm25 "+file+" -")...)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -257,9 +258,8 @@ func (s *scenario) check(definitions int) error {
 
 // tokensOf returns the tokens of definitions.
 func tokensOf(tools []*schema.ToolInfo) (sum int) {
-	w := writer{wire: WireChat}
 	for _, info := range tools {
-		sum += tokens.Of(w.definition(info))
+		sum += tokens.OfTool(info.Name, info.Desc, schemacheck.JSON(info))
 	}
 	return sum
 }

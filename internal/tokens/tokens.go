@@ -38,6 +38,11 @@ const (
 	otherSymbol = 1003 // emoji, arrows, ...
 )
 
+// OfTool estimates the tokens of a tool's definition: name, description and JSON schema as JSON.
+func OfTool(name, description, parameters string) int {
+	return Of(`{"name":"` + name + `","description":"` + description + `","parameters":` + parameters + "}")
+}
+
 // A Counter counts a text that comes in pieces. Its zero value is ready to use. The count grows
 // with every character, so a beginning of a text never counts more than the text.
 type Counter struct {

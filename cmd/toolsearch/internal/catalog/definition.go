@@ -15,6 +15,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -69,6 +70,13 @@ func (d *Definition) Bytes() int {
 		Parameters  json.RawMessage `json:"parameters,omitempty"`
 	}{d.Name, d.Description, d.Schema})
 	return b.Len() - len("\n")
+}
+
+// Tokens estimates the tokens of the tool's definition, as cost does. A schema that cannot be read counts as no
+// parameters.
+func (d *Definition) Tokens() int {
+	info, _ := d.info()
+	return tokens.OfTool(info.Name, info.Desc, schemacheck.JSON(info))
 }
 
 // SchemaProblem says why a provider would refuse the schema. "" means that it would not.

@@ -57,7 +57,7 @@ type ToolReport struct {
 	Server            string `json:"server,omitempty"`
 	Refused           bool   `json:"refused,omitempty"` // by large providers
 	Bytes             int    `json:"bytes"`
-	Tokens            int    `json:"tokens"` // bytes/4, rounded up
+	Tokens            int    `json:"tokens"`
 	Parameters        int    `json:"parameters"`
 	RankByName        int    `json:"rank_by_name"`        // 0 means not among the first five
 	RankByDescription int    `json:"rank_by_description"` // likewise, or no description
@@ -95,7 +95,6 @@ func Tools(ctx context.Context, read *catalog.Contents, index search.Indexer) (*
 	for _, w := range lock.Lint(docs) {
 		r.add(string(w.Kind), w.Where+": "+w.Text, catalog.Label(tools, w.Doc))
 	}
-	r.Tokens = (r.Bytes + 3) / 4
 	return r, r.find(ctx, tools, index)
 }
 
@@ -115,8 +114,7 @@ func (r *Report) inspectTools(tools []catalog.Definition) {
 
 // inspectTool adds the problems of a single tool.
 func (r *Report) inspectTool(d *catalog.Definition, label string, first map[string]bool) {
-	t := ToolReport{Name: d.Name, Server: d.Server, Bytes: d.Bytes(), Description: d.Description}
-	t.Tokens = (t.Bytes + 3) / 4
+	t := ToolReport{Name: d.Name, Server: d.Server, Bytes: d.Bytes(), Tokens: d.Tokens(), Description: d.Description}
 	if !catalog.TakenName.MatchString(d.Name) {
 		r.add(kindName, nameProblem(d.Name), label)
 		t.Refused = true
@@ -151,7 +149,7 @@ func (r *Report) inspectTool(d *catalog.Definition, label string, first map[stri
 		}
 		r.add(kindParameters, fmt.Sprintf("%d of %d: %s", len(silent), count, list), label)
 	}
-	r.Bytes += t.Bytes
+	r.Bytes, r.Tokens = r.Bytes+t.Bytes, r.Tokens+t.Tokens
 	r.Tools = append(r.Tools, t)
 }
 

@@ -21,9 +21,9 @@ would refuse, names that two tools have, missing descriptions of tools and param
 and tools that no query finds. So are hidden characters, instructions to the model, and
 names of other servers' tools.
 
-Tokens are bytes/4 of name, description and parameters as compact JSON: about the
-price of the tool in every model call. A tool counts as found if it is among the first
-five for the words of its own name or of its description. "-" means that it is not.
+Tokens are an estimate for name, description and parameters as JSON: the price of the
+tool in every model call. A tool counts as found if it is among the first five for the
+words of its own name or of its description. "-" means that it is not.
 `, "", `	-searcher NAME   the searcher (keyword); any but regexp
 `+searchers.EmbedFlagsHelp+`	-lexicon FILE    words of your own for bm25; lines that do nothing are listed
 	-json            print JSON
@@ -105,7 +105,7 @@ func (r *Report) print(c *cli.Call) {
 				"The server wrote %s to its standard output that no client can read; some clients give up.", cli.Plural(s.StrayLines, "line"))))
 		}
 	}
-	fmt.Fprintf(c.Out, "tools: %d, in all %s (bytes/4 of %s: name, description and parameters as JSON)\n",
+	fmt.Fprintf(c.Out, "tools: %d, about %s in %s of name, description and parameters as JSON\n",
 		len(r.Tools), cli.Plural(r.Tokens, "token"), cli.Plural(r.Bytes, "byte"))
 	r.printTotals(c)
 	t := cli.Table{Styles: map[int]cli.Style{1: cli.Named, 5: cli.Dim}}
@@ -125,21 +125,21 @@ func (r *Report) print(c *cli.Call) {
 func (r *Report) printTotals(c *cli.Call) {
 	const shown = 5
 	var largest, refused, order []string
-	servers := make(map[string]*struct{ tools, bytes, refused int })
+	servers := make(map[string]*struct{ tools, tokens, refused int })
 	for i, t := range r.Tools {
 		s := servers[t.Server]
 		if s == nil {
-			s = new(struct{ tools, bytes, refused int })
+			s = new(struct{ tools, tokens, refused int })
 			servers[t.Server], order = s, append(order, t.Server)
 		}
-		s.tools, s.bytes = s.tools+1, s.bytes+t.Bytes
+		s.tools, s.tokens = s.tools+1, s.tokens+t.Tokens
 		if t.Refused {
 			s.refused++
 			refused = append(refused, cmp.Or(cli.OneLine(t.Name, 64), fmt.Sprintf("(tool %d)", i+1)))
 		}
 	}
 	if bySize := slices.Clone(r.Tools); len(bySize) > 2*shown {
-		slices.SortStableFunc(bySize, func(a, b ToolReport) int { return cmp.Compare(b.Bytes, a.Bytes) })
+		slices.SortStableFunc(bySize, func(a, b ToolReport) int { return cmp.Compare(b.Tokens, a.Tokens) })
 		for _, t := range bySize[:shown] {
 			if t.Name != "" {
 				largest = append(largest, fmt.Sprintf("%s (%d)", cli.OneLine(t.Name, 64), t.Tokens))
@@ -164,7 +164,7 @@ func (r *Report) printTotals(c *cli.Call) {
 	t.Row("server", "tools", "tokens", "refused")
 	for _, name := range order {
 		s := servers[name]
-		t.Row(cmp.Or(cli.OneLine(name, 64), "(none)"), fmt.Sprint(s.tools), fmt.Sprint((s.bytes+3)/4), fmt.Sprint(s.refused))
+		t.Row(cmp.Or(cli.OneLine(name, 64), "(none)"), fmt.Sprint(s.tools), fmt.Sprint(s.tokens), fmt.Sprint(s.refused))
 	}
 	c.Print(&t)
 	fmt.Fprintln(c.Out)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The commands search and explain. They print tables for people and the structs below as
@@ -25,7 +27,7 @@ match, or "select:name,name" for tools by name.
 	-json            print JSON
 `+catalog.FlagsHelp, `
 	toolsearch search tools.jsonl create an issue
-	toolsearch search -searcher bm25 -n 10 tools.jsonl +github issue
+	toolsearch search -n 10 tools.jsonl +github issue
 	toolsearch search tools.jsonl select:get_weather,send_mail
 	toolsearch search -searcher hybrid -embed http://localhost:11434/v1 \
 	    -model nomic-embed-text tools.jsonl where is my parcel
@@ -39,7 +41,7 @@ Prints what a tool's score for a query is made of. Quote a query of several word
 `, "", FlagsHelp+`	-json            print JSON
 `+catalog.FlagsHelp, `
 	toolsearch explain tools.jsonl "open a ticket" create_issue
-	toolsearch explain -searcher bm25 tools.jsonl "open a ticket" create_issue
+	toolsearch explain -searcher keyword tools.jsonl "open a ticket" create_issue
 `, "0 the tool matches, 1 it does not, 2 a mistake")
 
 // compile reads the catalog and compiles it for the searcher of -searcher.
@@ -79,7 +81,7 @@ const patience = 5 * time.Minute
 
 // Search runs the command search.
 func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c, flags := NewChoice(call, Menu[0].Name)
+	c, flags := NewChoice(call, "bm25")
 	defer c.Close()
 	n := flags.Int("n", toolsearch.DefaultMaxResults, "")
 	terms, err := c.Parse(flags, args, 1, math.MaxInt, "CATALOG QUERY..., or QUERY... -- COMMAND")
@@ -134,14 +136,26 @@ func (c *Choice) printSearch(output searchOutput) {
 		return
 	}
 	t := cli.Table{Styles: map[int]cli.Style{0: cli.Dim, 2: cli.Named}}
-	t.Row("", "score", "tool", "description")
+	row := func(m matchOutput, rank, score, name, description string) {
+		if hasServers := slices.ContainsFunc(output.Matches, func(m matchOutput) bool { return m.Server != "" }); hasServers {
+			t.Row(rank, score, name, m.Server, description)
+		} else {
+			t.Row(rank, score, name, description)
+		}
+	}
+	row(matchOutput{Server: "server"}, "", "score", "tool", "description")
 	var scores []float64
 	for _, m := range output.Matches {
 		scores = append(scores, m.Score)
 	}
+	most := 80
+	if c.Width == 0 { // nobody reads it at a terminal
+		most = search.MaxDescriptionBytes
+	}
 	for i, score := range cli.ScoreTexts(scores...) {
 		m := output.Matches[i]
-		t.Row(fmt.Sprint(i+1), score, cli.OneLine(m.Name, 64), cli.OneLine(m.Description, 80))
+		m.Server = cli.OneLine(m.Server, 64)
+		row(m, fmt.Sprint(i+1), score, cli.OneLine(m.Name, 64), cli.OneLine(m.Description, most))
 	}
 	c.Print(&t)
 	if more := output.Total - len(output.Matches); more > 0 {
@@ -168,7 +182,7 @@ type partOutput struct {
 
 // Explain runs the command explain.
 func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
-	c, flags := NewChoice(call, Menu[0].Name)
+	c, flags := NewChoice(call, "bm25")
 	defer c.Close()
 	rest, err := c.Parse(flags, args, 2, 2, "CATALOG QUERY TOOL; quote a query of several words")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // The help texts of the flags.
-const FlagsHelp = "\t-searcher NAME   the searcher (keyword); toolsearch -h lists all\n" + EmbedFlagsHelp + LexiconFlagHelp
+const FlagsHelp = "\t-searcher NAME   the searcher (bm25); toolsearch -h lists all\n" + EmbedFlagsHelp + LexiconFlagHelp
 
 const EmbedFlagsHelp = "\t-embed URL       an endpoint for vectors, such as https://api.openai.com/v1, for the\n" +
 	"\t                 searchers embedding and hybrid; its key is in $TOOLSEARCH_EMBED_KEY\n" +

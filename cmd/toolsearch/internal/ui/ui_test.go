@@ -256,7 +256,7 @@ func TestTheCatalog(t *testing.T) {
 	p.Tools[1].Schema = []byte(`{"type": "string"}`)
 	s := serve(t, p)
 	answers(t, s, "api/state", http.StatusOK, `{
-		"title": "test.jsonl", "tools": 3, "servers": 2, "tokens": 72, "chosen": ["keyword", "bm25"],
+		"title": "test.jsonl", "tools": 3, "servers": 2, "tokens": 75, "chosen": ["keyword", "bm25"],
 		"searchers": [
 			{"name": "keyword", "label": "keyword", "about": "four tiers"},
 			{"name": "bm25", "label": "bm25", "about": "words"},
@@ -265,13 +265,13 @@ func TestTheCatalog(t *testing.T) {
 		"examples": ["buy ticket", "timetable"], "findings": false, "queries": 0, "providers": ["anthropic", "openai", "deepseek", "qwen", "gemini", "none"]
 	}`)
 	answers(t, s, "api/tools", http.StatusOK, `{"servers": ["theatre", "train"], "tools": [
-		{"name": "theatre__buy_ticket", "server": 0, "tokens": 17, "parameters": 0, "refused": false},
-		{"name": "train__buy_ticket", "server": 1, "tokens": 25, "parameters": 0, "refused": true},
-		{"name": "train__timetable", "server": 1, "tokens": 30, "parameters": 1, "refused": false}
+		{"name": "theatre__buy_ticket", "server": 0, "tokens": 26, "parameters": 0, "refused": false},
+		{"name": "train__buy_ticket", "server": 1, "tokens": 23, "parameters": 0, "refused": true},
+		{"name": "train__timetable", "server": 1, "tokens": 26, "parameters": 1, "refused": false}
 	]}`)
 	answers(t, s, "api/tool?id=2", http.StatusOK, `{
 		"id": 2, "name": "train__timetable", "server": "train", "description": "When a train leaves",
-		"schema": "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"from\": {}\n  }\n}", "tokens": 30, "parameters": 1, "refused": false
+		"schema": "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"from\": {}\n  }\n}", "tokens": 26, "parameters": 1, "refused": false
 	}`)
 	_, costs := ask(t, s, "api/costs?provider=none")
 	assert.Contains(t, costs["advice"], "these 3 tools", "what the command cost prints")

@@ -84,13 +84,13 @@ function decimals(scores) {
   return top >= 100 ? 1 : top >= 1 ? 2 : 4;
 }
 
-// nameOf shows a tool's name, with the part that says its server dimmed.
+// nameOf shows a tool's name, with the part that says its server dimmed, or its server behind it.
 function nameOf(tool, tag = "span", properties = {}) {
   const server = tool.server ?? "";
   const prefix = [`mcp__${server}__`, `${server}__`].find((p) => server !== "" && tool.name.startsWith(p) && tool.name.length > p.length) ?? "";
   const element = h(tag, { ...properties, class: `name ${properties.class ?? ""}` });
   if (prefix !== "") element.append(h("span", { class: "of" }, prefix));
-  element.append(tool.name.slice(prefix.length));
+  element.append(tool.name.slice(prefix.length), ...(prefix === "" && server !== "" ? [h("span", { class: "of" }, ` ${server}`)] : []));
   return element;
 }
 
@@ -554,7 +554,7 @@ const tokens = {
       figure(whole.format(this.total), "tokens", "in every model call, if all tools are shown"),
       figure(whole.format(Math.round(this.total / this.all.length)), "tokens", "for a tool, on average"),
       figure(percent(tenth.reduce((sum, tool) => sum + tool.size, 0) / this.total), "%", "of them are in the largest tenth of the tools"));
-    this.figures.title = "Tokens are bytes/4 of name, description and parameters as compact JSON.";
+    this.figures.title = "Tokens are an estimate for name, description and parameters as JSON.";
     this.servers.show(servers);
     this.zoom(servers.length === 1 ? servers[0] : null);
   },
@@ -735,7 +735,7 @@ const costs = {
     this.element.replaceChildren(
       h("div", { class: "against" }, pick, h("span", { class: "dim" }, `${provider.model}, prices of ${provider.date}`)),
       h("h2", { class: "advice" }, advice),
-      h("p", { class: "dim small" }, `What a conversation costs if all ${whole.format(tools)} tools (about ${whole.format(size)} tokens) are shown, and how much more or less in every other way to show them. Tokens here are a closer estimate than the bytes/4 of the view Tokens.`),
+      h("p", { class: "dim small" }, `What a conversation costs if all ${whole.format(tools)} tools (about ${whole.format(size)} tokens) are shown, and how much more or less in every other way to show them.`),
       h("div", { class: "runs" }, runs.map((run) => this.run(run))));
   },
 
