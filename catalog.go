@@ -36,7 +36,8 @@ import (
 type Catalog struct {
 	docs     []search.Document
 	byName   map[string]int   // name -> index into docs, the first of a name
-	twins    []int            // the others; only a catalog for a Filter has any
+	twins    []int            // the others of each name; only a catalog for a Filter has any
+	grouped  docset.Set       // the documents whose namespace is the name of their Group
 	byFolded map[string][]int // folded name, as it is and as the reminder shows it -> indices into docs
 	prompt   *wording.Texts
 
@@ -105,6 +106,7 @@ func newCatalog(
 	c := &Catalog{
 		docs:          make([]search.Document, len(infos)),
 		byName:        make(map[string]int, len(infos)),
+		grouped:       docset.New(len(infos)),
 		byFolded:      make(map[string][]int, len(infos)),
 		measured:      make([]atomic.Int64, len(infos)),
 		prompt:        prompt,
@@ -137,6 +139,7 @@ func newCatalog(
 		}
 		if groups != nil && groups[i].Name != "" {
 			c.docs[i].Namespace, c.docs[i].NamespaceDescription = groups[i].Name, groups[i].Description
+			c.grouped.Add(i)
 		}
 	}
 	c.names = sync.OnceValue(func() *naming.NearIndex {

@@ -130,7 +130,12 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.scope.allowed = edition.catalog.allowed(ctx, e.config.Filter, &edition.filters, e.events)
 		r.scope.byName = edition.catalog.settled(r.scope.allowed)
 	}
-	r.names = edition.names
+	r.names = e.names
+	for _, name := range loaderNames {
+		if doc, dynamic := r.scope.byName[name]; dynamic && r.scope.sees(doc) {
+			r.names.taken = append(slices.Clip(r.names.taken), name)
+		}
+	}
 	for _, name := range own {
 		r.recordOwnTool(name)
 		e.yield(ctx, r, name)

@@ -62,10 +62,8 @@ func listOfTools(c *Catalog, announced []int, config *Config, frame int) string 
 		list.Tools[i] = wording.Tool{
 			Name: d.Name, Description: d.Description, Namespace: d.Namespace, NamespaceDescription: d.NamespaceDescription,
 		}
-	}
-	for i := range config.Groups {
-		if name := config.Groups[i].Name; name != "" {
-			list.Groups[name] = true
+		if c.grouped.Has(doc) {
+			list.Groups[d.Namespace] = true
 		}
 	}
 	if most := config.Reminder.MaxTokens; most > 0 {

@@ -50,8 +50,7 @@ func (r *run) owns(name string) (doc int, ok bool) {
 // recordOwnTool records that the agent has its own tool under one of our default names, such as
 // add_tool.
 func (r *run) recordOwnTool(name string) {
-	_, dynamic := r.scope.byName[name]
-	if slices.Contains(loaderNames, name) && !dynamic && !r.names.has(name) && !slices.Contains(r.names.agents, name) {
+	if slices.Contains(loaderNames, name) && !slices.Contains(r.names.taken, name) && !r.names.has(name) && !slices.Contains(r.names.agents, name) {
 		r.names.agents = append(slices.Clip(r.names.agents), name)
 	}
 }

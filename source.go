@@ -263,7 +263,6 @@ func (e *editions) changeOf(before, after *edition, took time.Duration) *Catalog
 // changes.
 type edition struct {
 	catalog  *Catalog
-	names    metaNames
 	snapshot *sources.Snapshot
 	always   []int      // documents of Config.AlwaysLoaded, in their order
 	hideable docset.Set // all documents but always
@@ -287,19 +286,12 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	if err != nil {
 		return nil, err
 	}
-	names := config.Protocol.names(config.ToolName)
 	patterns, err := naming.ParsePatterns(config.AlwaysLoaded)
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
 	}
-	for _, name := range loaderNames {
-		if _, dynamic := catalog.byName[name]; dynamic {
-			names.taken = append(names.taken, name)
-		}
-	}
 	ed := &edition{
 		catalog:  catalog,
-		names:    names,
 		snapshot: snapshot,
 		hideable: docset.New(len(catalog.docs)),
 	}
@@ -307,7 +299,7 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	for i := range catalog.docs {
 		doc := &catalog.docs[i]
 		if e.defers {
-			ed.deferred = append(ed.deferred, conversation.MarkDeferred(doc.Info, names.search))
+			ed.deferred = append(ed.deferred, conversation.MarkDeferred(doc.Info, config.ToolName))
 		}
 		named := patternTool(doc)
 		if slices.ContainsFunc(patterns, func(p naming.Pattern) bool { return p.Matches(named) }) {

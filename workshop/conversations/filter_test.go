@@ -165,6 +165,29 @@ func testHiddenNames[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
+// Neither the name of a group that the user may not see, nor that of a tool like add_tool, changes what the model
+// sees of others.
+func TestHiddenNamesChangeNothing(t *testing.T) {
+	history := []message{
+		userSays("Tell me."), modelCalls(called("h", "add_tool", `{}`)),
+		toolSays("h", "add_tool", `{"added":["send_mail"],"already_loaded":[],"not_found":[],"message":"."}`), modelSays("Done."),
+	}
+	shown := func(config toolsearch.Config) string {
+		config.DynamicTools = append(config.DynamicTools, withoutSecrets()...)
+		o := converseOn(t.Context(), t, way{}, agentOver[chat](t, config), append(history, question...), selecting("list_stocks"))
+		return written(o.requests...)
+	}
+	want := shown(toolsearch.Config{})
+	assert.Contains(t, want, "tool send_mail")
+	assert.Equal(t, want, shown(toolsearch.Config{
+		DynamicTools: testtools.EchoTools("add_tool: Adds", "search_tools: Searches", "remove_tool: Removes"),
+		Groups:       []toolsearch.Group{{Name: "slack", Tools: testtools.EchoTools("whisper: Whispers")}},
+		Filter: func(_ context.Context, doc toolsearch.Document) bool {
+			return !strings.HasSuffix(doc.Name, "_tool") && doc.Name != "search_tools" && doc.Name != "whisper"
+		},
+	}))
+}
+
 // pry returns every byte that the model got, the error of the run, and the tools that were loaded
 // at its end.
 func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withHistory bool, searchTool string) string {
