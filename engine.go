@@ -306,7 +306,13 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 	}
 	slices.Sort(gone)
 	if r.session != nil {
-		r.session.update(r.notebook.ShareChanges(added, gone), gone)
+		shared := slices.Clip(added)
+		for _, doc := range loaded.InUse { // another agent may have hidden them meanwhile
+			if loaded.Has(doc) && !r.isAlways(doc) {
+				shared = append(shared, r.scope.docs[doc].Name)
+			}
+		}
+		r.session.update(r.notebook.ShareChanges(shared, gone), gone)
 	}
 	if isReported {
 		change.Loaded, change.Unloaded = added, gone

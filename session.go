@@ -15,7 +15,8 @@ import (
 // runs within the context: sub-agents, agents called as tools, the steps of plan-execute, the
 // tasks of the deep agent, the next request of the same user. A tool that one agent loads is
 // visible to the others from their next model call on, if their catalog has the tool. A tool
-// that one agent unloads is hidden from the others, unless their own history shows it.
+// that one agent unloads is hidden from the others, unless their own history shows it. It comes back when
+// another agent finds, adds or calls it.
 //
 // The middleware updates a Session before every model call and at the end of a successful run. A
 // Session marshals as a JSON list of names. It is safe for concurrent use. Its zero value is an empty

@@ -40,7 +40,9 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 	busy := r.replay(t, s, limit, slices.Clone(s.Members))
 	restore(t, &r.names) // a result that now has another tool's name shows nothing
 	for _, e := range r.notebook.Take() {
-		s.Use(r.docsNamed(e.Loads)...)
+		docs := r.docsNamed(e.Loads)
+		s.InUse = append(s.InUse, docs...)
+		s.Use(docs...)
 		s.Drop(r.docsNamed(e.Unloads))
 	}
 	s.Add(r.always...) // no call unloads these
@@ -93,6 +95,9 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 			doc, ok := r.calledDoc(&calls[i])
 			if ok && (r.countsCalls() || s.Has(doc)) {
 				s.Use(doc)
+				if settled == nil { // the last round
+					s.InUse = append(s.InUse, doc)
+				}
 			}
 			if ok && !calls[i].answered {
 				busy = append(busy, doc)

@@ -344,6 +344,40 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, []string{"get_weather"}, session.Loaded())
 }
 
+// A tool that another agent removes comes back into the session when this agent finds, adds or calls it.
+func TestSessionKeepsWhatIsInUse(t *testing.T) {
+	inAllWays(t, testSessionInUse[chat], testSessionInUse[agentic])
+}
+
+func testSessionInUse[M adk.MessageType](t *testing.T, w way) {
+	for name, tt := range map[string]struct {
+		protocol    toolsearch.Protocol
+		first, then turn
+	}{
+		"found":  {toolsearch.ProtocolToolSearch, selecting("send_mail"), selecting("send_mail")},
+		"added":  {toolsearch.ProtocolSearchAdd, callTool("add_tool", `{"tool_names":["send_mail"]}`), callTool("add_tool", `{"tool_names":["send_mail"]}`)},
+		"called": {toolsearch.ProtocolToolSearch, selecting("send_mail"), calling("send_mail")},
+	} {
+		session := &toolsearch.Session{}
+		ctx := toolsearch.WithSession(context.Background(), session)
+		inner := with(newMiddleware[M](t, using(toolsearch.ProtocolSearchAdd)))
+		inner.Name, inner.Description = "insider", "Knows"
+		inner.Model = toolsearchtest.NewModel[M](callTool("remove_tool", `{"tool_names":["send_mail"]}`), say("Removed."))
+		config := with(newMiddleware[M](t, using(tt.protocol)))
+		config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner))))
+		var loaded []string
+		insider := func(toolsearchtest.Request) turn {
+			loaded = session.Loaded()
+			return callTool("insider", `{"request":"Tidy up"}`)
+		}
+		o := converseIn(ctx, t, w, config, tt.first, turn{Decide: insider}, tt.then)
+		require.NoError(t, o.err)
+		assert.Equal(t, []string{"send_mail"}, loaded, name)
+		assert.Contains(t, o.last().ToolNames(), "send_mail", name)
+		assert.Equal(t, []string{"send_mail"}, session.Loaded(), "%s again", name)
+	}
+}
+
 // A session with more names than MaxLoaded shows the same tools at each call.
 func TestSessionBeyondMaxLoaded(t *testing.T) {
 	ctx := toolsearch.WithLoaded(context.Background(), "get_weather", "get_forecast", "send_mail", "list_stocks")
