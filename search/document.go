@@ -49,6 +49,14 @@ type Annotation struct {
 const (
 	mcpServerName  = "mcp.server_name" // set by the connection, so a server cannot choose it
 	mcpAnnotations = "mcp.annotations"
+	mcpRawTool     = "mcp.raw_tool" // the whole definition, if MetadataMode is MetadataFull
+)
+
+// alwaysLoad is the mark in a tool's _meta by which a server asks clients not to defer the tool, and the tag that
+// it becomes. Claude Code made it up (https://code.claude.com/docs/en/mcp, 2026-11).
+const (
+	alwaysLoad    = "anthropic/alwaysLoad"
+	tagAlwaysLoad = "always-load"
 )
 
 // mcpHints are the hints in MCP's annotations of a tool, and the tags that they become.
@@ -60,7 +68,8 @@ var mcpHints = [...]struct{ hint, tag string }{
 //
 // It knows the tools of eino-ext's official MCP adapter: the adapter's ServerName is the
 // namespace, the tool's title is an alias, and the hints read-only, destructive, idempotent and
-// open-world are tags. For other tools, and where there is no ServerName, the namespace of
+// open-world are tags. So is always-load, if the adapter's MetadataMode is MetadataFull and the server marks
+// the tool so. It has no effect by itself: Config.AlwaysLoaded may name "tag:always-load". For other tools, and where there is no ServerName, the namespace of
 // mcp__server__tool and server__tool is server.
 func Annotate(info *schema.ToolInfo) Annotation {
 	a := Annotation{Namespace: naming.Namespace(info.Name)}
@@ -75,6 +84,11 @@ func Annotate(info *schema.ToolInfo) Annotation {
 		if is, ok := annotations[h.hint].(bool); ok && is {
 			a.Tags = append(a.Tags, h.tag)
 		}
+	}
+	raw, _ := info.Extra[mcpRawTool].(map[string]any)
+	meta, _ := raw["_meta"].(map[string]any)
+	if isMarked, ok := meta[alwaysLoad].(bool); ok && isMarked {
+		a.Tags = append(a.Tags, tagAlwaysLoad)
 	}
 	return a
 }

@@ -561,4 +561,8 @@ func TestAnnotateKnowsTheMCPAdapter(t *testing.T) {
 			"title": "Read File", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true}}))
 	assert.Equal(t, search.Annotation{Namespace: "x", Tags: []string{"destructive", "open-world"}},
 		annotate("a", map[string]any{"mcp.server_name": "x", "mcp.annotations": map[string]any{"title": 7, "destructiveHint": true, "openWorldHint": true}}))
+	for mark, tags := range map[any][]string{true: {"always-load"}, false: nil, "true": nil} {
+		raw := map[string]any{"name": "a", "_meta": map[string]any{"anthropic/alwaysLoad": mark}}
+		assert.Equal(t, search.Annotation{Tags: tags}, annotate("a", map[string]any{"mcp.raw_tool": raw}), "%v", mark)
+	}
 }

@@ -141,6 +141,7 @@ func (s *server) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 		Cli:           s,
 		ServerName:    s.name,
 		ListToolsMode: officialmcp.ListToolsAllPages, // the default is the first page only
+		MetadataMode:  officialmcp.MetadataFull,      // for the tag always-load
 		// A tool's error is a result that the model reads. Otherwise it ends the agent's run.
 		ResultPolicy: &officialmcp.ResultPolicy{ErrorAsError: new(bool)},
 	})

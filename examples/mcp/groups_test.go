@@ -45,7 +45,7 @@ func npmFile(t *testing.T, folder string) (file []byte, memory string) {
 		t.Skipf("the test needs symbolic links: %v", err)
 	}
 	web := mcp.NewServer(&mcp.Implementation{Name: "web", Version: "0"}, &mcp.ServerOptions{Instructions: "Waters the plants of the house."})
-	mcp.AddTool(web, &mcp.Tool{Name: "water_plants", Description: "Waters plants"},
+	mcp.AddTool(web, &mcp.Tool{Name: "water_plants", Description: "Waters plants", Meta: mcp.Meta{"anthropic/alwaysLoad": true}},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "water_plants ran"}}}, nil, nil
 		})
@@ -117,6 +117,9 @@ func testServersOfFile[M adk.MessageType](t *testing.T, groups []toolsearch.Grou
 	assert.Contains(t, answer(shown[:3]), "42")
 	assert.Contains(t, answer(shown[:4]), "Access denied")
 	assert.Contains(t, answer(shown), "water_plants ran")
+
+	marked := ask(toolsearch.Config{AlwaysLoaded: []string{"tag:always-load"}})
+	assert.Equal(t, []string{"tool_search", "web__water_plants"}, marked[0].ToolNames(), "what its server marks")
 
 	always := ask(toolsearch.Config{AlwaysLoaded: []string{"*"}, Filter: toolsearch.FilterTools([]string{"memory"}, nil)})
 	for _, name := range always[0].ToolNames()[1:] {
