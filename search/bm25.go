@@ -274,12 +274,13 @@ func addTexts(c *bm25f.Counter, doc *Document) {
 	}
 }
 
-func (x *bm25) documents() []Document { return x.docs }
-
+// holdsWords reports whether the index has the words of every field.
 func (x *bm25) holdsWords() bool {
 	return !slices.ContainsFunc(x.Fields, func(f bm25f.Field) bool { return f.Weight == 0 })
 }
 
+// holdingWord returns the documents that have every term of a word, in any field. It returns nil for
+// a stop word, which has no term.
 func (x *bm25) holdingWord(word string) (all docset.Set) {
 	x.with(func(s *bm25Scratch) {
 		s.forget()

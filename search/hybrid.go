@@ -121,9 +121,6 @@ type namer interface {
 	named(q Query) map[int]letters.Tier
 }
 
-// A weighed searcher has a weight of its own in a Hybrid without Weights.
-type weighed interface{ partWeight() float64 }
-
 type hybridPart struct {
 	name     string // in Explain
 	searcher Searcher
@@ -169,8 +166,8 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 			built.name = partName(built.searcher, i)
 			if o.Weights != nil {
 				built.weight = o.Weights[i]
-			} else if own, ok := built.searcher.(weighed); ok {
-				built.weight = own.partWeight()
+			} else if _, isLSA := built.searcher.(*lsa); isLSA {
+				built.weight = lsaWeight
 			}
 			return built, nil
 		})

@@ -141,9 +141,8 @@ func (x *keywordIndex) ReadQuery(text string) Query {
 	return q
 }
 
-func (x *keywordIndex) documents() []Document { return x.docs }
-
-// holdingPiece implements pieceIndex. It returns the documents on which the word scores.
+// holdingPiece returns the documents that contain a word in their name or description, as a whole
+// word or as a piece of a longer word, ignoring case: those on which it scores.
 func (x *keywordIndex) holdingPiece(word string) docset.Set {
 	set, s := docset.New(len(x.docs)), x.scratch.Get().(*keywordScratch)
 	s.score(word, 1)

@@ -141,8 +141,6 @@ func matrixOf(words *bm25, order []int32) vectors.Sparse {
 
 func (x *lsa) String() string { return "LSA" }
 
-func (x *lsa) partWeight() float64 { return lsaWeight }
-
 // read returns the query's terms, weighed, and its vector: the sum of the terms' vectors times their
 // weights. The vector is nil if the terms have no direction.
 func (x *lsa) read(q Query) (terms []bm25Term, vector []float32) {

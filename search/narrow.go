@@ -20,30 +20,9 @@ import (
 type Narrower struct {
 	docs       []Document
 	namespaces func() map[string][]int32 // folded namespace -> documents
-	pieces     func() pieceIndex
-	words      func() wordIndex
+	pieces     func() *keywordIndex
+	words      func() *bm25
 }
-
-// A pieceIndex knows which documents contain a word in their name or description, as a whole
-// word or as a piece of a longer word, ignoring case.
-type pieceIndex interface {
-	Searcher
-	documents() []Document
-	holdingPiece(word string) docset.Set
-}
-
-// A wordIndex knows which documents have a stemmed word.
-type wordIndex interface {
-	documents() []Document
-	// holdsWords reports whether the index has the words of every field.
-	holdsWords() bool
-	// holdingWord returns the documents that have every term of a word, in any field. It
-	// returns nil for a stop word, which has no term.
-	holdingWord(word string) docset.Set
-}
-
-// A compound is a searcher that asks other searchers over the same documents.
-type compound interface{ searchers() []Searcher }
 
 // NewNarrower returns the Narrower of docs, which it keeps and does not change. The Narrower
 // borrows the indexes of searchers that were built from the same documents; searchers may be
@@ -61,15 +40,15 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 		return namespaces
 	})
 	// Building an index fails only if its context is done.
-	n.pieces = sync.OnceValue(func() pieceIndex {
-		if x, ok := borrowed(searchers, func(x pieceIndex) bool { return areSame(x.documents(), docs) }); ok {
+	n.pieces = sync.OnceValue(func() *keywordIndex {
+		if x := borrowed(searchers, func(x *keywordIndex) bool { return areSame(x.docs, docs) }); x != nil {
 			return x
 		}
 		x, _ := newKeywordIndex(context.Background(), docs)
 		return x
 	})
-	n.words = sync.OnceValue(func() wordIndex {
-		if x, ok := borrowed(searchers, func(x wordIndex) bool { return x.holdsWords() && areSame(x.documents(), docs) }); ok {
+	n.words = sync.OnceValue(func() *bm25 {
+		if x := borrowed(searchers, func(x *bm25) bool { return x.holdsWords() && areSame(x.docs, docs) }); x != nil {
 			return x
 		}
 		x, _ := BM25Options{}.index(context.Background(), docs)
@@ -78,18 +57,20 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	return n
 }
 
-// borrowed returns the first T that willDo accepts among searchers and the searchers they ask.
-func borrowed[T any](searchers []Searcher, willDo func(T) bool) (index T, ok bool) {
-	for len(searchers) > 0 {
-		if index, ok := searchers[0].(T); ok && willDo(index) {
-			return index, true
+// borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or
+// nil.
+func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool) *T {
+	for _, s := range searchers {
+		if index, ok := any(s).(*T); ok && willDo(index) {
+			return index
 		}
-		others, ok := searchers[0].(compound)
-		if searchers = searchers[1:]; ok {
-			searchers = slices.Concat(searchers, others.searchers())
+		if h, ok := s.(*hybrid); ok {
+			if index := borrowed(h.searchers(), willDo); index != nil {
+				return index
+			}
 		}
 	}
-	return index, false
+	return nil
 }
 
 // areSame reports whether documents are the same to a search. An Indexer may leave out documents
