@@ -100,9 +100,6 @@ func Documents(infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) Annotat
 	if _, err := Positions(infos); err != nil {
 		return nil, err
 	}
-	if annotate == nil {
-		annotate = Annotate
-	}
 	docs := make([]Document, len(infos))
 	for i, info := range infos {
 		docs[i] = DocumentOf(info, annotate)
@@ -182,10 +179,8 @@ func ParametersOf(info *schema.ToolInfo) []Parameter {
 		}
 		walk("", s.Items, depth+1)
 		walk("", s.AdditionalProperties, depth+1)
-		for _, alternatives := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
-			for _, alternative := range alternatives {
-				walk("", alternative, depth+1)
-			}
+		for _, alternative := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
+			walk("", alternative, depth+1)
 		}
 		for _, definition := range slices.Sorted(maps.Keys(s.Definitions)) {
 			walk("", s.Definitions[definition], depth+1)
@@ -198,9 +193,7 @@ func ParametersOf(info *schema.ToolInfo) []Parameter {
 func enumTexts(values []any) []string {
 	texts := make([]string, 0, len(values))
 	for _, v := range values {
-		if s, ok := v.(string); ok {
-			texts = append(texts, naming.CutWords(s, naming.MaxBytes))
-		} else if v != nil {
+		if v != nil {
 			texts = append(texts, naming.CutWords(fmt.Sprint(v), naming.MaxBytes))
 		}
 	}

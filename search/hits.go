@@ -117,8 +117,13 @@ func textsOf(doc *Document) (name, description string) {
 // docsByName returns the documents in the order of their names.
 func docsByName(docs []Document) []int32 {
 	docOf := ascending(len(docs))
-	slices.SortStableFunc(docOf, func(a, b int32) int { return strings.Compare(docs[a].Name, docs[b].Name) })
+	sortByName(docOf, docs)
 	return docOf
+}
+
+// sortByName sorts numbers of documents by the documents' names.
+func sortByName(docOf []int32, docs []Document) {
+	slices.SortStableFunc(docOf, func(a, b int32) int { return strings.Compare(docs[a].Name, docs[b].Name) })
 }
 
 // allHolding returns the documents that have all words. words is not empty.

@@ -73,44 +73,31 @@ func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x := &regexpIndex{docs: docs, options: o}
-	x.search(x.order(docs))
-	return x, nil
+	return o.over(docs, ascending(len(docs))), nil
 }
 
-// order returns documents in the order that breaks ties.
-func (x *regexpIndex) order(docs []Document) []int32 {
-	if x.options.CatalogOrder {
-		return ascending(len(docs))
+// over makes the searcher of some of the documents. docOf are their numbers, ascending.
+func (o RegexpOptions) over(docs []Document, docOf []int32) *regexpIndex {
+	if !o.CatalogOrder {
+		sortByName(docOf, docs)
 	}
-	return docsByName(docs)
-}
-
-// search sets the documents that are searched, and how large a pattern may be for them.
-func (x *regexpIndex) search(docOf []int32) {
 	text := 1
 	for _, doc := range docOf {
-		text += min(len(x.docs[doc].Name), naming.MaxBytes)
-		if x.options.Descriptions {
-			text += min(len(x.docs[doc].Description), maxRegexpDescription)
+		text += min(len(docs[doc].Name), naming.MaxBytes)
+		if o.Descriptions {
+			text += min(len(docs[doc].Description), maxRegexpDescription)
 		}
 	}
-	x.docOf, x.maxSize = docOf, min(max(maxPatternWork/text, minPatternSize), regexpcost.Max)
+	return &regexpIndex{docs, docOf, o, min(max(maxPatternWork/text, minPatternSize), regexpcost.Max)}
 }
 
 // Restrict implements Restricter. A pattern may be larger the less text there is.
 func (x *regexpIndex) Restrict(ctx context.Context, docs []int) (Searcher, error) {
-	some, numbers, err := pick(x.docs, docs)
+	_, docOf, err := pick(x.docs, docs)
 	if err != nil {
 		return nil, err
 	}
-	docOf := x.order(some)
-	for i, doc := range docOf {
-		docOf[i] = numbers[doc]
-	}
-	r := &regexpIndex{docs: x.docs, options: x.options}
-	r.search(docOf)
-	return r, ctx.Err()
+	return x.options.over(x.docs, docOf), ctx.Err()
 }
 
 // regexpIndex implements Searcher. It is immutable.
