@@ -99,16 +99,18 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	o.Depth, o.Timeout = min(positive(o.Depth, defaultRetrieverDepth), maxRetrieverDepth), cmp.Or(o.Timeout, defaultRetrieverTimeout)
 	x := &retrieverIndex{
 		options: o, docs: docs,
-		byID: make(map[string]int, len(docs)), byName: make(map[string]int, len(docs)),
-		gate: make(foreign.Gate, maxRetrievals),
-		info: runInfo(components.ComponentOfRetriever, o.Retriever),
+		byKey: make(map[string]int, 2*len(docs)),
+		gate:  make(foreign.Gate, maxRetrievals),
+		info:  runInfo(components.ComponentOfRetriever, o.Retriever),
 	}
 	for i := range docs {
+		x.byKey[docs[i].Name] = i
+	}
+	for i := range docs { // even if another tool has this ID as its name
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		x.byID[DocumentID(docs[i].Name)] = i
-		x.byName[docs[i].Name] = i
+		x.byKey[DocumentID(docs[i].Name)] = i
 	}
 	return x, ctx.Err()
 }
@@ -135,8 +137,7 @@ type retrieverIndex struct {
 	options RetrieverOptions // with the defaults
 	docs    []Document
 	within  docset.Set     // the documents that are searched; nil means all
-	byID    map[string]int // DocumentID -> document
-	byName  map[string]int
+	byKey   map[string]int // name or DocumentID -> document
 	gate    foreign.Gate
 	info    *callbacks.RunInfo
 }
@@ -323,13 +324,9 @@ func (x *retrieverIndex) toolOf(document *schema.Document) (doc int, ok bool) {
 	if document == nil {
 		return 0, false
 	}
-	if doc, ok = x.byID[document.ID]; ok {
-		return doc, true
+	if doc, ok = x.byKey[document.ID]; !ok {
+		name, _ := document.MetaData[MetaName].(string)
+		doc, ok = x.byKey[name]
 	}
-	if doc, ok = x.byName[document.ID]; ok {
-		return doc, true
-	}
-	name, _ := document.MetaData[MetaName].(string)
-	doc, ok = x.byName[name]
 	return doc, ok
 }
