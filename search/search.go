@@ -78,20 +78,16 @@ func (q *Query) Allows(doc int) bool { return q.Allowed == nil || q.Allowed(doc)
 // String returns the query as a user could have typed it: the namespace, then every keyword,
 // with a "+" before the required keywords.
 func (q Query) String() string {
-	var b strings.Builder
-	if q.Namespace != "" {
-		b.WriteString(q.Namespace + ":")
-	}
-	for _, word := range q.Keywords {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
+	words := slices.Clone(q.Keywords)
+	for i, word := range words {
 		if slices.Contains(q.Required, word) {
-			b.WriteByte('+')
+			words[i] = "+" + word
 		}
-		b.WriteString(word)
 	}
-	return b.String()
+	if q.Namespace != "" {
+		words = slices.Insert(words, 0, q.Namespace+":")
+	}
+	return strings.Join(words, " ")
 }
 
 // text returns the text to rank by: Text, or the Keywords if Text is empty.
@@ -110,9 +106,7 @@ func (q *Query) text() string {
 func ParseQuery(text string) Query {
 	text = cutQuery(text)
 	q := Query{Text: text, Keywords: make([]string, 0, 8)}
-	if last := strings.LastIndexByte(text, '+'); last == 0 {
-		q.Text = strings.TrimSpace(text[1:])
-	} else if last > 0 {
+	if strings.Contains(text, "+") {
 		q.Text = withoutPlus(text)
 	}
 	for word := range strings.FieldsSeq(text) {
@@ -145,8 +139,7 @@ func withoutPlus(text string) string {
 			end = len(text)
 		}
 		if word := strings.TrimPrefix(text[start:end], "+"); word != "" {
-			b.WriteString(text[:start])
-			b.WriteString(word)
+			b.WriteString(text[:start] + word)
 		}
 		text = text[end:]
 	}
