@@ -139,7 +139,8 @@ func withoutPlus(text string) string {
 			end = len(text)
 		}
 		if word := strings.TrimPrefix(text[start:end], "+"); word != "" {
-			b.WriteString(text[:start] + word)
+			b.WriteString(text[:start])
+			b.WriteString(word)
 		}
 		text = text[end:]
 	}
