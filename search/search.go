@@ -106,7 +106,9 @@ func (q *Query) text() string {
 func ParseQuery(text string) Query {
 	text = cutQuery(text)
 	q := Query{Text: text, Keywords: make([]string, 0, 8)}
-	if strings.Contains(text, "+") {
+	if last := strings.LastIndexByte(text, '+'); last == 0 {
+		q.Text = strings.TrimSpace(text[1:])
+	} else if last > 0 {
 		q.Text = withoutPlus(text)
 	}
 	for word := range strings.FieldsSeq(text) {
