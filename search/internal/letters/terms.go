@@ -36,8 +36,8 @@ const MinPart = 3
 const (
 	maxNearTerms   = 4 // for one word
 	minSplitLength = 3 // bytes of each of two terms
-	minSlipLength  = 4 // bytes
-	twoSlipsLength = 8
+	bytesPerSlip   = 4 // a shorter word is not misspelled
+	maxSlips       = 2
 )
 
 // Terms holds the terms that can replace a word. It never changes and is safe for concurrent use.
@@ -46,7 +46,6 @@ type Terms struct {
 	bounds  []int32  // of the terms' postings
 	ids     []int32  // the shorter terms first
 	letters []uint64 // naming.LetterSet of each
-	starts  []int    // by length: the first term of at least that length
 }
 
 // NewTerms returns the terms of an index by their numbers, with the bounds of their postings: the
@@ -54,20 +53,21 @@ type Terms struct {
 func NewTerms(terms []string, bounds []int32) *Terms {
 	near := &Terms{terms: terms, bounds: bounds}
 	for id, term := range terms {
-		if len(term) >= minSlipLength && analysis.IsOfLetters(term) {
+		if len(term) >= bytesPerSlip && analysis.IsOfLetters(term) {
 			near.ids = append(near.ids, int32(id))
 		}
 	}
-	length := func(id int32) int { return len(terms[id]) }
-	slices.SortFunc(near.ids, func(a, b int32) int { return cmp.Or(cmp.Compare(length(a), length(b)), cmp.Compare(a, b)) })
-	for i, id := range near.ids {
+	slices.SortStableFunc(near.ids, func(a, b int32) int { return len(terms[a]) - len(terms[b]) })
+	for _, id := range near.ids {
 		near.letters = append(near.letters, naming.LetterSet(terms[id]))
-		for len(near.starts) <= length(id) {
-			near.starts = append(near.starts, i)
-		}
 	}
-	near.starts = append(near.starts, len(near.ids))
 	return near
+}
+
+// from returns the place of the first term of at least a length.
+func (n *Terms) from(length int) int {
+	at, _ := slices.BinarySearchFunc(n.ids, length, func(id int32, length int) int { return len(n.terms[id]) - length })
+	return at
 }
 
 // frequency returns how many tools have a term.
@@ -80,20 +80,13 @@ func (n *Terms) Of(word string, mayBeCut bool) (nearest []int32) {
 		return nil
 	}
 	set := naming.LetterSet(word)
-	slips := 0
-	switch {
-	case len(word) >= twoSlipsLength:
-		slips = 2
-	case len(word) >= minSlipLength:
-		slips = 1
-	}
+	slips := min(len(word)/bytesPerSlip, maxSlips)
 	type nearTerm struct {
 		id    int32
 		slips int
 	}
 	var found []nearTerm
-	longest := len(n.starts) - 1
-	start, end := n.starts[min(len(word)-slips, longest)], n.starts[min(len(word)+slips+1, longest)]
+	start, end := n.from(len(word)-slips), n.from(len(word)+slips+1)
 	if mayBeCut {
 		end = len(n.ids)
 	}
