@@ -1,10 +1,6 @@
 package analysis
 
-import (
-	"strings"
-
-	"github.com/kljensen/snowball/english"
-)
+import "strings"
 
 // Words that say nothing, or little, about a tool.
 
@@ -25,15 +21,9 @@ var chineseStopWords = wordSet(`我 你 他 她 它 们 的 了 是 在 和 与 
 我们 你们 他们 请帮 帮我 我想 想要 需要 我需 要你 你帮 一个 一下 这个 那个 可以 能否 是否 如何 怎么 什么 然后 并且 以及 接着 最后
 首先 希望 请问 下我 帮忙 我的 你能 能帮`)
 
-// requestWords are stemmed words that are common in requests. They are not stop words, since
+// requestWords are stems of words that are common in requests. They are not stop words, since
 // tools have them too, but they count for less in a query.
-var requestWords = func() map[string]bool {
-	set := make(map[string]bool)
-	for word := range wordSet("provide give tell know looking interested information details assist specific able suggest recommend wish sure") {
-		set[english.Stem(word, true)] = true
-	}
-	return set
-}()
+var requestWords = wordSet("provid give tell know look interest inform detail assist specif abl suggest recommend wish sure")
 
 // IsRequestWord reports whether a term is common in requests.
 func IsRequestWord(term string) bool { return requestWords[term] }

@@ -284,7 +284,7 @@ func ClassAt(text string, i int) (class Class, size int) {
 		return class, 1
 	}
 	r, size := utf8.DecodeRuneInString(text[i:])
-	return unicodeClassOf(r), size
+	return lookedUpClassOf(r), size
 }
 
 // ClassOf returns the class of a character.
@@ -292,7 +292,7 @@ func ClassOf(r rune) Class {
 	if r < utf8.RuneSelf {
 		return byteClasses[r]
 	}
-	return unicodeClassOf(r)
+	return lookedUpClassOf(r)
 }
 
 // byteClasses spares ASCII characters the look-ups of package unicode.
@@ -305,16 +305,10 @@ var byteClasses = func() (classes [256]Class) {
 	return classes
 }()
 
-// unicodeClassOf returns the class of a character that is not in byteClasses.
-func unicodeClassOf(r rune) Class {
-	if isCommonHan(r) {
-		return Ideograph
-	}
-	return lookedUpClassOf(r)
-}
-
 func lookedUpClassOf(r rune) Class {
 	switch {
+	case isCommonHan(r):
+		return Ideograph
 	case '、' <= r && r <= '〃' || '！' <= r && r <= '／' || '：' <= r && r <= '＠': // spares common signs the look-ups
 		return NoLetter
 	case r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
