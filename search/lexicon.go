@@ -9,9 +9,6 @@ import (
 // The public side of a company's own lexicon. Package lexicon reads it and has the
 // built-in words.
 
-// MaxLexiconBytes is the length of the longest text that ParseLexicon reads: 1 MiB.
-const MaxLexiconBytes = lexicon.MaxBytes
-
 // A Lexicon says what the words of a query stand for. It has a company's own words, which come
 // first, and the built-in words. ParseLexicon makes a Lexicon. The zero Lexicon has only the built-in
 // words. A Lexicon never changes and is safe for concurrent use.
@@ -37,7 +34,7 @@ func (l *Lexicon) tables() *lexicon.Lexicon {
 // first word of their line. Up to three meanings count, the best first, each of a few words. The first
 // word of a line of meanings is Chinese, or a single word of letters and digits.
 //
-// A line has at most 1 KiB. The error names the lines that are wrong, at most 20.
+// The text has at most 1 MiB, and a line at most 1 KiB. The error names the lines that are wrong, at most 20.
 func ParseLexicon(text string) (*Lexicon, error) {
 	own, err := lexicon.Parse(text)
 	if err != nil {
