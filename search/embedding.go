@@ -168,8 +168,8 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 		x.row[i] = row
 	}
 	all, err := vectors.Options{
-		Embedder: o.Embedder, BatchSize: positive(o.BatchSize, defaultEmbeddingBatch),
-		Concurrency: positive(o.Concurrency, defaultEmbeddingConcurrency),
+		Embedder: o.Embedder, BatchSize: cmp.Or(max(o.BatchSize, 0), defaultEmbeddingBatch),
+		Concurrency: cmp.Or(max(o.Concurrency, 0), defaultEmbeddingConcurrency),
 		Progress:    o.Progress, Store: o.Store, OnStoreError: o.OnStoreError, Model: o.Model,
 	}.Make(ctx, texts, known)
 	if err != nil {
@@ -360,12 +360,12 @@ func NewFileStore(path string) *FileStore { return &FileStore{file: vectors.File
 
 // Load implements VectorStore.
 func (s *FileStore) Load(ctx context.Context, keys []string) ([][]float32, error) {
-	return s.file.Load(ctx, positive(s.MaxBytes, defaultStoreSize), keys)
+	return s.file.Load(ctx, cmp.Or(max(s.MaxBytes, 0), defaultStoreSize), keys)
 }
 
 // Save implements VectorStore.
 func (s *FileStore) Save(ctx context.Context, keys []string, vectors [][]float32) error {
-	return s.file.Save(ctx, positive(s.MaxBytes, defaultStoreSize), keys, vectors)
+	return s.file.Save(ctx, cmp.Or(max(s.MaxBytes, 0), defaultStoreSize), keys, vectors)
 }
 
 // Flush writes the vectors that the file does not have yet and frees the memory. A build

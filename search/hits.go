@@ -135,14 +135,6 @@ func allHolding(words []string, holding func(word string) docset.Set) docset.Set
 	return set
 }
 
-// positive returns n if n is positive, and the default otherwise.
-func positive[N int | int64](n, otherwise N) N {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
-}
-
 // atMost returns the lower of two limits. Zero means no limit.
 func atMost(a, b int) int {
 	if a <= 0 || b > 0 && b < a {

@@ -94,7 +94,7 @@ func (o LSAOptions) over(ctx context.Context, words *bm25, err error) (Searcher,
 	// In the order of their texts: the numbers of terms depend on how many workers built the index.
 	order := ascending(len(words.Terms))
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(words.Terms[a], words.Terms[b]) })
-	factors, err := vectors.Decompose(ctx, matrixOf(words, order), min(positive(o.Dimensions, defaultLSADimensions), maxLSADimensions))
+	factors, err := vectors.Decompose(ctx, matrixOf(words, order), min(cmp.Or(max(o.Dimensions, 0), defaultLSADimensions), maxLSADimensions))
 	if err != nil {
 		return nil, err
 	}

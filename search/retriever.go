@@ -96,7 +96,7 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	if foreign.IsNil(o.Retriever) {
 		return nil, errors.New("toolsearch: RetrieverOptions without a Retriever")
 	}
-	o.Depth, o.Timeout = min(positive(o.Depth, defaultRetrieverDepth), maxRetrieverDepth), cmp.Or(o.Timeout, defaultRetrieverTimeout)
+	o.Depth, o.Timeout = min(cmp.Or(max(o.Depth, 0), defaultRetrieverDepth), maxRetrieverDepth), cmp.Or(o.Timeout, defaultRetrieverTimeout)
 	x := &retrieverIndex{
 		options: o, docs: docs,
 		byKey: make(map[string]int, 2*len(docs)),
