@@ -31,7 +31,7 @@ type plan struct {
 	grouped  bool // the Source belongs to a group, and some of the fixed tools to another group
 
 	filtered  bool
-	forbidden []map[string]bool // names, as they are and as a group shows them, by user
+	forbidden []map[string]bool // names in all forms, by user
 
 	before, after []string // other middlewares, of otherNames
 	insider       bool     // a tool of the agent's own is an agent with the same middleware
@@ -151,10 +151,19 @@ func (p *plan) addTools(random *rand.Rand) {
 		one := pick(random, []int{1, 2, 2, 3, 3, 8})
 		for _, name := range p.names() {
 			if chance(random, one) {
-				p.forbidden[user][name], p.forbidden[user][naming.Shown("", name)] = true, true
+				for _, form := range formsOf(name) {
+					p.forbidden[user][form] = true
+				}
 			}
 		}
 	}
+}
+
+// formsOf returns the names under which a tool may be seen: its own, as a group shows it, and those of a shifty tool
+// that is asked twice, since a bad answer has it twice.
+func formsOf(name string) []string {
+	twice := name + "_2"
+	return []string{name, naming.Shown("", name), twice, naming.Shown("", twice)}
 }
 
 // names returns the names of all dynamic tools, in any edition.
@@ -274,6 +283,14 @@ const protocols = int(toolsearch.ProtocolNativeServer) + 1
 // has reports whether one of the other middlewares is there.
 func (p *plan) has(names ...string) bool {
 	return slices.ContainsFunc(slices.Concat(p.before, p.after), func(name string) bool { return slices.Contains(names, name) })
+}
+
+// guesses reports whether a history is shuffled and has no ids, so that it does not say which result answers which
+// call. The middleware then names some results after a call that it guesses, and may guess otherwise the next time.
+func (p *plan) guesses() bool {
+	return slices.ContainsFunc(p.runs, func(run runPlan) bool {
+		return slices.Contains(run.rewrites, "no ids") && slices.Contains(run.rewrites, "shuffle")
+	})
 }
 
 // reorders reports whether loaded tools may change their order, which is known not to hold yet: with

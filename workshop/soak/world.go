@@ -18,7 +18,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -38,7 +37,7 @@ func userOf(ctx context.Context) int {
 type world struct {
 	plan    *plan
 	without map[string]bool // names of tools that are left out, for the other half of a pair
-	dynamic map[string]bool // names of all dynamic tools, as they are and as a group shows them
+	dynamic map[string]bool // names of all dynamic tools, in all forms
 
 	mu         sync.Mutex
 	faults     []string
@@ -68,7 +67,9 @@ func newWorld(p *plan, without map[string]bool) *world {
 		tidy: len(p.past) == 0 && p.config.Unknown == 0, said: map[string]toolsearchtest.Call{},
 	}
 	for _, name := range p.names() {
-		w.dynamic[name], w.dynamic[naming.Shown("", name)] = true, true
+		for _, form := range formsOf(name) {
+			w.dynamic[form] = true
+		}
 	}
 	return w
 }
