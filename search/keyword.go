@@ -68,7 +68,6 @@ type keywordIndex struct {
 	names    []string // tool -> lower-cased name
 	suffixes *suffixarray.Index
 	wordAt   []int32           // offset in the suffix array's text -> word
-	starts   []int32           // word -> where it starts in that text
 	lists    [][places][]int32 // word -> tools, ascending, by place
 	scratch  sync.Pool
 }
@@ -92,7 +91,6 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 			id = int32(len(x.lists))
 			ids[word] = id
 			x.lists = append(x.lists, [places][]int32{})
-			x.starts = append(x.starts, int32(len(text)))
 			text = append(append(text, word...), '\n')
 			for range len(word) + 1 {
 				x.wordAt = append(x.wordAt, id)
@@ -123,7 +121,6 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 			add(tool, word, placeDescription)
 		}
 	}
-	x.starts = append(x.starts, int32(len(text)))
 	x.suffixes = suffixarray.New(text)
 	x.scratch.New = func() any {
 		return &keywordScratch{x: x, cells: make([]keywordCell, len(docs)), seen: docset.New(len(x.lists))}
@@ -267,13 +264,14 @@ const noWord = -1
 func (s *keywordScratch) containing(text string) (equal int32) {
 	clear(s.seen)
 	s.found, equal = s.found[:0], noWord
+	words := s.x.suffixes.Bytes()
 	for _, at := range s.x.suffixes.Lookup([]byte(text), -1) {
 		word := s.x.wordAt[at]
 		if !s.seen.Add(int(word)) {
 			continue // a word may contain the text twice
 		}
 		s.found = append(s.found, word)
-		if int(s.x.starts[word+1]-s.x.starts[word]) == len(text)+1 {
+		if words[at+len(text)] == '\n' && (at == 0 || words[at-1] == '\n') {
 			equal = word
 		}
 	}
@@ -289,12 +287,7 @@ func (s *keywordScratch) findAcross(keyword string) {
 			s.across = append(s.across, tool)
 		}
 	}
-	longest := ""
-	for piece := range strings.SplitSeq(keyword, "_") {
-		if len(piece) > len(longest) {
-			longest = piece
-		}
-	}
+	longest := slices.MaxFunc(strings.Split(keyword, "_"), func(a, b string) int { return len(a) - len(b) })
 	if longest == "" {
 		for tool := range s.x.names {
 			check(int32(tool))
