@@ -40,8 +40,7 @@ const popularFrom = 200 // a text of this many code points or more has popular c
 // A Text is b, with the places of its code points. It never changes.
 type Text struct {
 	text    string // lower-cased
-	wide    []rune // its code points; nil means that text is ASCII
-	length  int    // in code points
+	chars   []rune // its code points
 	set     uint64 // naming.LetterSet of text
 	letters []letter
 	places  []uint16 // where the letters occur, ascending for each; popular letters have none
@@ -54,13 +53,6 @@ type letter struct {
 	from, to uint16 // its places are places[from:to]
 }
 
-func (t *Text) at(i int) rune {
-	if t.wide == nil {
-		return rune(t.text[i])
-	}
-	return t.wide[i]
-}
-
 // LetterSet returns the set of the text's letters, as naming.LetterSet.
 func (t *Text) LetterSet() uint64 { return t.set }
 
@@ -70,14 +62,10 @@ func (t *Text) Contains(word string) bool { return strings.Contains(t.text, word
 // NewText reads a lower-cased text, up to MaxText code points.
 func NewText(text string) Text {
 	t := Text{text: naming.CutRunes(text, MaxText)}
-	chars := make([]uint64, 0, len(t.text)) // code point << 32 | place
-	for _, char := range t.text {
-		chars = append(chars, uint64(char)<<32|uint64(t.length))
-		t.length++
-	}
-	t.set = naming.LetterSet(t.text)
-	if t.length != len(t.text) {
-		t.wide = []rune(t.text)
+	t.chars, t.set = []rune(t.text), naming.LetterSet(t.text)
+	chars := make([]uint64, len(t.chars)) // code point << 32 | place
+	for i, char := range t.chars {
+		chars[i] = uint64(char)<<32 | uint64(i)
 	}
 	slices.Sort(chars)
 	t.letters = make([]letter, 0, 32)
@@ -86,7 +74,7 @@ func NewText(text string) Text {
 		for next = 1; next < len(chars) && chars[next]>>32 == chars[0]>>32; next++ {
 		}
 		l := letter{char: rune(chars[0] >> 32), count: uint16(next), from: uint16(len(t.places))}
-		if t.length < popularFrom || next <= t.length/100+1 {
+		if len(t.chars) < popularFrom || next <= len(t.chars)/100+1 {
 			for _, c := range chars[:next] {
 				t.places = append(t.places, uint16(c))
 			}
@@ -168,7 +156,7 @@ func (f *BlockFinder) Load(b *Text) (shared int) {
 // Matched returns the length of all blocks. It does not depend on which side of a block is
 // searched first, so a stack replaces the recursion, which could be deep.
 func (f *BlockFinder) Matched(ctx context.Context) (matched int, err error) {
-	f.todo = append(f.todo[:0], span{0, len(f.a), 0, f.b.length})
+	f.todo = append(f.todo[:0], span{0, len(f.a), 0, len(f.b.chars)})
 	for len(f.todo) > 0 {
 		s := f.todo[len(f.todo)-1]
 		f.todo = f.todo[:len(f.todo)-1]
@@ -221,23 +209,23 @@ func (f *BlockFinder) longest(s span) (besti, bestj, best int) {
 		}
 	}
 	// Popular code points have no places. A block, even an empty block, grows over them.
-	for besti > s.alo && bestj > s.blo && f.a[besti-1] == f.b.at(bestj-1) {
+	for besti > s.alo && bestj > s.blo && f.a[besti-1] == f.b.chars[bestj-1] {
 		besti, bestj, best = besti-1, bestj-1, best+1
 	}
-	for besti+best < s.ahi && bestj+best < s.bhi && f.a[besti+best] == f.b.at(bestj+best) {
+	for besti+best < s.ahi && bestj+best < s.bhi && f.a[besti+best] == f.b.chars[bestj+best] {
 		best++
 	}
 	return besti, bestj, best
 }
 
 // Lengths returns the lengths of the query and the text, in code points.
-func (f *BlockFinder) Lengths() (query, text int) { return len(f.a), f.b.length }
+func (f *BlockFinder) Lengths() (query, text int) { return len(f.a), len(f.b.chars) }
 
 // Ratio returns the ratio of the two texts, given the length of all blocks. It is 1 for two empty
 // texts, which are equal.
 func (f *BlockFinder) Ratio(matched int) float64 {
-	if len(f.a)+f.b.length == 0 {
+	if len(f.a)+len(f.b.chars) == 0 {
 		return 1
 	}
-	return 2 * float64(matched) / float64(len(f.a)+f.b.length)
+	return 2 * float64(matched) / float64(len(f.a)+len(f.b.chars))
 }
