@@ -50,13 +50,11 @@ const (
 
 // bm25Namespaces are the namespaces of an index.
 type bm25Namespaces struct {
-	of           []int32   // by tool: its namespace, or noNamespace
-	tools        [][]int32 // by namespace
+	of           []int32   // by tool: its namespace, from 1; 0 means none
+	tools        [][]int32 // by namespace; 0 has none
 	descriptions *bm25     // a document for each namespace with a description; nil if there are none
 	described    []int32   // by document of descriptions: its namespace
 }
-
-const noNamespace = -1
 
 // maxNamespaceBytes is how much of a description is read.
 const maxNamespaceBytes = 2 << 10
@@ -64,13 +62,12 @@ const maxNamespaceBytes = 2 << 10
 // namespaces returns the namespaces of the documents, with an index of their descriptions. It returns
 // nil if no document has a namespace.
 func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Namespaces, err error) {
-	n = &bm25Namespaces{of: make([]int32, len(docs))}
-	numbers, isDescribed := make(map[string]int32), make([]bool, len(docs))
+	n = &bm25Namespaces{of: make([]int32, len(docs)), tools: make([][]int32, 1)}
+	numbers, isDescribed := make(map[string]int32), make([]bool, 1+len(docs))
 	var descriptions []Document
 	for i := range docs {
 		doc := &docs[i]
 		if doc.Namespace == "" {
-			n.of[i] = noNamespace
 			continue
 		}
 		number, known := numbers[doc.Namespace]
@@ -84,7 +81,7 @@ func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Na
 			descriptions = append(descriptions, Document{Description: naming.Cut(doc.NamespaceDescription, maxNamespaceBytes)})
 		}
 	}
-	if len(n.tools) == 0 {
+	if len(numbers) == 0 {
 		return nil, nil
 	}
 	if len(descriptions) > 0 {
@@ -96,48 +93,41 @@ func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Na
 // lifts are what the tools of each namespace get on top of their own scores.
 type lifts struct {
 	*bm25Namespaces
-	byDescription []float64 // nil means that no tool gets anything for its namespace's description
-	sums          []float64 // of the scores of its tools; nil if they are not evidence
+	byDescription []float64 // what its tools get for its description
+	sums          []float64 // of the scores of its tools; zeros if they are not evidence
 }
 
 // of returns what a tool with that score gets for the description of its namespace, and for the scores
 // of the namespace's other tools.
 func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) {
-	if l.bm25Namespaces == nil || l.bm25Namespaces.of[tool] == noNamespace {
+	if l.bm25Namespaces == nil {
 		return 0, 0
 	}
 	namespace := l.bm25Namespaces.of[tool]
-	if l.byDescription != nil {
-		ofDescription = l.byDescription[namespace]
-	}
-	if others := len(l.tools[namespace]) - 1; l.sums != nil && score > 0 && others > 0 {
+	if others := len(l.tools[namespace]) - 1; score > 0 && others > 0 {
 		ofOthers = evidenceShare * max(0, l.sums[namespace]-score) / float64(others)
 	}
-	return ofDescription, ofOthers
+	return l.byDescription[namespace], ofOthers
 }
 
 // lift returns what tools get for their namespaces. It touches the tools of a namespace whose
 // description fits the query.
 func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	n := s.x.namespaces
-	isEvidence := n != nil && len(n.tools) > 1 && s.isLong()
+	isEvidence := n != nil && len(n.tools) > 2 && s.isLong()
 	if n == nil || n.descriptions == nil && !isEvidence {
 		return l, nil
 	}
-	l.bm25Namespaces = n
+	l = lifts{n, make([]float64, len(n.tools)), make([]float64, len(n.tools))}
 	if isEvidence {
-		l.sums = make([]float64, len(n.tools))
 		for _, doc := range s.sums.touched {
-			if namespace := n.of[doc]; namespace != noNamespace {
-				sum, share := s.sum(doc)
-				l.sums[namespace] += s.x.total(sum, share, letters.NotNamed)
-			}
+			sum, share := s.sum(doc)
+			l.sums[n.of[doc]] += s.x.total(sum, share, letters.NotNamed)
 		}
 	}
 	if n.descriptions == nil {
 		return l, nil
 	}
-	l.byDescription = make([]float64, len(n.tools))
 	n.descriptions.with(func(of *bm25Scratch) {
 		err = of.score(ctx, q)
 		for _, description := range of.sums.touched {
