@@ -296,14 +296,8 @@ func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, r
 	slices.SortStableFunc(all, func(a, b retrieved) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(x.docs[a.doc].Name, x.docs[b.doc].Name))
 	})
-	seen := make(map[int]bool, len(all))
-	for _, hit := range all {
-		if !seen[hit.doc] {
-			seen[hit.doc] = true
-			hits = append(hits, hit)
-		}
-	}
-	return hits, ranked
+	seen := docset.New(len(x.docs))
+	return slices.DeleteFunc(all, func(hit retrieved) bool { return !seen.Add(hit.doc) }), ranked
 }
 
 // areScores reports whether the engine's scores can be used: all are positive numbers, and
