@@ -128,10 +128,11 @@ func newFuzzyTool(doc *Document) fuzzyTool {
 
 // share returns how much of the name the query is, or 0 if the name does not contain it.
 func (t *fuzzyTool) share(query string) (share float64) {
-	for _, name := range [...]string{t.name, t.parts} {
-		if strings.Contains(name, query) {
-			share = max(share, float64(utf8.RuneCountInString(query))/float64(utf8.RuneCountInString(name)))
-		}
+	if strings.Contains(t.name, query) {
+		share = float64(utf8.RuneCountInString(query)) / float64(utf8.RuneCountInString(t.name))
+	}
+	if strings.Contains(t.parts, query) {
+		share = max(share, float64(utf8.RuneCountInString(query))/float64(utf8.RuneCountInString(t.parts)))
 	}
 	return share
 }
