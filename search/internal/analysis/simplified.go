@@ -1,6 +1,9 @@
 package analysis
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Traditional Chinese characters are indexed and searched as their simplified forms, so that
 // the two match. The table has the common characters. Characters that Japanese writes in the
@@ -78,15 +81,8 @@ const firstIdeograph, lastIdeograph = 0x4e00, 0x9fff
 // simplifiedForms are the simplified forms by character, from firstIdeograph; zero means that
 // the character does not change.
 var simplifiedForms = func() (forms [lastIdeograph - firstIdeograph + 1]uint16) {
-	traditional := rune(0)
-	for _, r := range simplifiedPairs {
-		switch {
-		case r == '\n':
-		case traditional == 0:
-			traditional = r
-		default:
-			forms[traditional-firstIdeograph], traditional = uint16(r), 0
-		}
+	for pair := range slices.Chunk([]rune(strings.ReplaceAll(simplifiedPairs, "\n", "")), 2) {
+		forms[pair[0]-firstIdeograph] = uint16(pair[1])
 	}
 	return forms
 }()
