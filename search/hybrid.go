@@ -266,13 +266,6 @@ func partName(s Searcher, i int) string {
 
 func (h *hybrid) String() string { return "Hybrid" }
 
-func (h *hybrid) searchers() (searchers []Searcher) {
-	for i := range h.parts {
-		searchers = append(searchers, h.parts[i].searcher)
-	}
-	return searchers
-}
-
 // named tells the tools that a query names also to a hybrid of this one.
 func (h *hybrid) named(q Query) map[int]letters.Tier { return h.names().named(q) }
 

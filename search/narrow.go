@@ -60,13 +60,14 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 // borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or
 // nil.
 func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool) *T {
-	for _, s := range searchers {
-		if index, ok := any(s).(*T); ok && willDo(index) {
+	searchers = slices.Clone(searchers)
+	for i := 0; i < len(searchers); i++ {
+		if index, ok := any(searchers[i]).(*T); ok && willDo(index) {
 			return index
 		}
-		if h, ok := s.(*hybrid); ok {
-			if index := borrowed(h.searchers(), willDo); index != nil {
-				return index
+		if h, ok := searchers[i].(*hybrid); ok {
+			for _, part := range h.parts {
+				searchers = append(searchers, part.searcher)
 			}
 		}
 	}
