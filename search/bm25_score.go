@@ -214,12 +214,9 @@ func (x *bm25) total(sum, share float64, tier letters.Tier) float64 {
 // again only to divide the impact of a term among the fields.
 
 func (x *bm25) Explain(ctx context.Context, q Query, doc int) (e Explanation, err error) {
-	if doc < 0 || doc >= len(x.all) {
-		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
-	}
-	number, isHere := x.numberOf(doc)
-	if !isHere {
-		return Explanation{}, ctx.Err()
+	number, isHere, err := x.numberOf(ctx, doc)
+	if err != nil || !isHere {
+		return Explanation{}, err
 	}
 	x.with(func(s *bm25Scratch) { e, err = s.explain(ctx, q, number) })
 	return e, err
@@ -277,12 +274,15 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 }
 
 // numberOf returns the number in docs of a document of all, and false if the index is restricted to
-// other documents.
-func (x *bm25) numberOf(doc int) (number int, isHere bool) {
-	if x.docOf == nil {
-		return doc, true
+// other documents. It fails if there is no such document, or if ctx is done.
+func (x *bm25) numberOf(ctx context.Context, doc int) (number int, isHere bool, err error) {
+	if doc < 0 || doc >= len(x.all) {
+		return 0, false, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	return slices.BinarySearch(x.docOf, int32(doc))
+	if number, isHere = doc, true; x.docOf != nil {
+		number, isHere = slices.BinarySearch(x.docOf, int32(doc))
+	}
+	return number, isHere, ctx.Err()
 }
 
 // reasonOf says why a term is in the query, or nothing if it was asked for.

@@ -182,12 +182,9 @@ const maxExplainedTerms = 5
 
 // Explain implements Explainer.
 func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
-	if doc < 0 || doc >= len(x.words.all) {
-		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
-	}
-	number, isHere := x.words.numberOf(doc)
-	if !isHere {
-		return Explanation{}, ctx.Err()
+	number, isHere, err := x.words.numberOf(ctx, doc)
+	if err != nil || !isHere {
+		return Explanation{}, err
 	}
 	terms, vector := x.read(q)
 	if vector == nil {
