@@ -68,9 +68,9 @@ func HeadsOf(name string, aliases []string) (all Heads) {
 	for _, name := range variants(make([]string, 0, 8), name, aliases) {
 		hash, count := uint32(0), 0
 		for _, r := range name {
-			if class := analysis.ClassOf(r); class != analysis.NoLetter {
+			if analysis.ClassOf(r) != analysis.NoLetter {
 				count++
-				hash = all.add(hash, lowerOf(r, class), count)
+				hash = all.add(hash, unicode.ToLower(r), count)
 			}
 			if count == headLengths[len(headLengths)-1] {
 				break
@@ -78,14 +78,6 @@ func HeadsOf(name string, aliases []string) (all Heads) {
 		}
 	}
 	return all
-}
-
-// lowerOf returns a letter in lower case.
-func lowerOf(r rune, class analysis.Class) rune {
-	if class == analysis.Lower {
-		return r
-	}
-	return unicode.ToLower(r)
 }
 
 // A Name is a query read as a name. It can be reused for the next query, and is for one goroutine
@@ -106,7 +98,7 @@ func (n *Name) Read(text string) bool {
 		if class != analysis.NoLetter {
 			n.words++
 			for _, r := range text[i:end] {
-				r = lowerOf(r, analysis.ClassOf(r))
+				r = unicode.ToLower(r)
 				n.letters = append(n.letters, r)
 				hash = n.heads.add(hash, r, len(n.letters))
 			}
@@ -141,7 +133,7 @@ func (n *Name) tierOf(name string) Tier {
 	letters := n.letters
 	for i, r := range name {
 		class := analysis.ClassOf(r)
-		r = lowerOf(r, class)
+		r = unicode.ToLower(r)
 		switch {
 		case class == analysis.NoLetter:
 		case len(letters) > 0 && r == letters[0]:
