@@ -319,7 +319,7 @@ func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation
 // tierOf is the definition that the index must agree with.
 func tierOf(keyword string, doc *Document) Contribution {
 	part := Contribution{Term: keyword, Detail: "not found"}
-	if strings.Contains(strings.ToLower(naming.Cut(doc.Description, MaxDescriptionBytes)), keyword) {
+	if _, description := textsOf(doc); strings.Contains(strings.ToLower(description), keyword) {
 		part = Contribution{keyword, "description", inDescription, "the description contains it"}
 	}
 	if strings.Contains(strings.ToLower(doc.Name), keyword) {

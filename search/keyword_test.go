@@ -13,6 +13,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // These are the tiers of the keyword scorer. An expected score is written as its sum.
@@ -103,6 +104,23 @@ func checkExplanations(t *testing.T, catalog *toolsearch.Catalog, infos []*schem
 			require.InDelta(t, m.Score, e.Score, near, "%q, %q: explained as %s", query, m.Info.Name, e)
 			require.InDelta(t, m.Score, sum, near, "%q, %q: the sum of the parts, explained as %s", query, m.Info.Name, e)
 		}
+	}
+}
+
+// A name that providers refuse counts as a part of the description, for every searcher that explains its scores.
+func TestOriginalNamesAreExplained(t *testing.T) {
+	docs := []search.Document{{Name: "files_read_601e4eb6", Original: "files.read", Description: "Pages"}, {Name: "other", Description: "Files"}}
+	for name, index := range map[string]search.Indexer{"keyword": search.Keyword, "fuzzy": search.Fuzzy, "bm25": search.BM25} {
+		s, err := index(t.Context(), docs)
+		require.NoError(t, err)
+		q := search.ParseQuery("files.read")
+		found, err := s.Search(t.Context(), q)
+		require.NoError(t, err)
+		require.NotEmpty(t, found.Hits, name)
+		assert.Zero(t, found.Hits[0].Doc, name)
+		e, err := s.(search.Explainer).Explain(t.Context(), q, 0)
+		require.NoError(t, err)
+		assert.InDelta(t, found.Hits[0].Score, e.Score, 1e-9, name)
 	}
 }
 
