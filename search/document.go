@@ -1,9 +1,11 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
@@ -52,6 +54,12 @@ const (
 	mcpRawTool     = "mcp.raw_tool" // the whole definition, if MetadataMode is MetadataFull
 )
 
+// Keys in the Extra of tools of this module's package mcp.
+const (
+	mcpTitle = "mcp.title"
+	mcpTags  = "mcp.tags" // with commas between them
+)
+
 // alwaysLoad is the mark in a tool's _meta by which a server asks clients not to defer the tool, and the tag that
 // it becomes. Claude Code made it up (https://code.claude.com/docs/en/mcp, 2026-11).
 const (
@@ -66,24 +74,29 @@ var mcpHints = [...]struct{ hint, tag string }{
 
 // Annotate derives an Annotation from a tool's definition. It is the default of Config.Annotate.
 //
-// It knows the tools of eino-ext's official MCP adapter: the adapter's ServerName is the
-// namespace, the tool's title is an alias, and the hints read-only, destructive, idempotent and
-// open-world are tags. So is always-load, if the adapter's MetadataMode is MetadataFull and the server marks
-// the tool so. It has no effect by itself: Config.AlwaysLoaded may name "tag:always-load". For other tools, and where there is no ServerName, the namespace of
-// mcp__server__tool and server__tool is server.
+// It knows the tools of package mcp and of eino-ext's official MCP adapter: the title is an alias, and the hints
+// read-only, destructive, idempotent and open-world are tags. So is always-load, for tools that the server marks so; the
+// adapter tells with a MetadataMode of MetadataFull. That tag has no effect by itself: Config.AlwaysLoaded may name
+// "tag:always-load". The adapter's ServerName is the namespace. For other tools, and where there is no ServerName, the
+// namespace of mcp__server__tool and server__tool is server.
 func Annotate(info *schema.ToolInfo) Annotation {
 	a := Annotation{Namespace: naming.Namespace(info.Name)}
 	if server, ok := info.Extra[mcpServerName].(string); ok && server != "" {
 		a.Namespace = server
 	}
 	annotations, _ := info.Extra[mcpAnnotations].(map[string]any)
-	if title, ok := annotations["title"].(string); ok && title != "" {
+	title, _ := annotations["title"].(string)
+	own, _ := info.Extra[mcpTitle].(string)
+	if title = cmp.Or(own, title); title != "" {
 		a.Aliases = []string{naming.Cut(title, naming.MaxBytes)}
 	}
 	for _, h := range mcpHints {
 		if is, ok := annotations[h.hint].(bool); ok && is {
 			a.Tags = append(a.Tags, h.tag)
 		}
+	}
+	if tags, _ := info.Extra[mcpTags].(string); tags != "" {
+		a.Tags = append(a.Tags, strings.Split(tags, ",")...)
 	}
 	raw, _ := info.Extra[mcpRawTool].(map[string]any)
 	meta, _ := raw["_meta"].(map[string]any)

@@ -179,7 +179,7 @@ func TestServerFilesThatAreWrong(t *testing.T) {
 			"server a: not set in the environment: TOOLSEARCH_TEST_NONE"},
 		{"no program", `{"mcpServers": {"a": {"command": "${TOOLSEARCH_TEST_NONE:-/nothing/such}"}}}`,
 			"the server a: starting the server: fork/exec /nothing/such"},
-		{"no address", `{"mcpServers": {"a": {"url": "a.example"}}}`, "the server a: want a URL that begins with http:// or https://"},
+		{"no address", `{"mcpServers": {"a": {"url": "a.example"}}}`, "server a: want a URL that begins with http:// or https://"},
 		{"two that fail", `{"mcpServers": {"a": {"command": "/nothing/such"}, "b": {"command": "/nothing/such"}}}`,
 			"such: no such file or directory\nthe server b: "},
 	} {

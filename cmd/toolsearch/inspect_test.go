@@ -17,8 +17,8 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
-	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
+	"github.com/eino-toolsearch/toolsearch/mcp"
 )
 
 // inspectFake runs inspect on a server of the tests.
@@ -39,7 +39,7 @@ func TestInspectLiveServer(t *testing.T) {
 	stdout, stderr := inspectFake(t, cli.ToFix, "good", "-json")
 	require.Empty(t, stderr)
 	r := reportOf(t, stdout)
-	assert.Equal(t, []*mcpclient.Info{
+	assert.Equal(t, []mcp.Info{
 		{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask politely.", StrayLines: 3},
 	}, r.Servers)
 	var names []string

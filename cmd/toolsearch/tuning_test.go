@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -134,21 +135,11 @@ func walk(t *testing.T, file, from, to string, least int, sh func(line string) s
 	assert.GreaterOrEqual(t, walked, least, "commands")
 }
 
-// The files of the walk are what the server says, which the lock file of examples/mcp has with its
+// The files of the walk are what the server says, which the lock file of package mcp's tests has with its
 // dependencies: a new release of one of them may change it.
 func TestWalkAsksTheServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: no server of an npm package is installed")
-	}
-	servers, err := filepath.Abs("../../examples/mcp/servers")
-	require.NoError(t, err)
-	if _, err := os.Stat(filepath.Join(servers, "node_modules")); err != nil {
-		npm := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-		npm.Dir = servers
-		if out, err := npm.CombinedOutput(); err != nil {
-			t.Skipf("npm cannot install the server, so it is not asked: %v\n%s", err, out)
-		}
-	}
+	const servers = "../../mcp/testdata/servers"
+	scripts := testtools.NPMServers(t, servers)
 	page, err := os.ReadFile(walkPage)
 	require.NoError(t, err)
 	const ask = "toolsearch list -- npx -y " + walkServer + " . > tools.jsonl"
@@ -160,6 +151,6 @@ func TestWalkAsksTheServer(t *testing.T) {
 	folder, sh := walkShell(t, "")
 	want, err := os.ReadFile(filepath.Join(folder, "tools.jsonl"))
 	require.NoError(t, err)
-	script := filepath.Join(servers, "node_modules", "@"+name, "dist", "index.js")
-	assert.Equal(t, string(want), sh("toolsearch list -- node '"+script+"' ."))
+	_, short, _ := strings.Cut(name, "server-")
+	assert.Equal(t, string(want), sh("toolsearch list -- node '"+scripts[short]+"' ."))
 }

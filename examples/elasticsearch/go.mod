@@ -1,6 +1,6 @@
 module github.com/eino-toolsearch/toolsearch/examples/elasticsearch
 
-go 1.24.0
+go 1.25.0
 
 require (
 	github.com/cloudwego/eino v0.9.21
@@ -47,7 +47,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.28.0 // indirect
 	golang.org/x/arch v0.11.0 // indirect
 	golang.org/x/exp v0.0.0-20230713183714-613f0c0eb8a1 // indirect
-	golang.org/x/sys v0.40.0 // indirect
+	golang.org/x/sys v0.41.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

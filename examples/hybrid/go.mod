@@ -1,6 +1,6 @@
 module github.com/eino-toolsearch/toolsearch/examples/hybrid
 
-go 1.24.0
+go 1.25.0
 
 require (
 	github.com/cloudwego/eino v0.9.21

@@ -1,26 +1,60 @@
-// Mcp gives an agent the tools of several MCP servers, from a file in the form of MCP clients, and
-// shows the list of their tools that its model sees (groups.go). No key is needed: the model is a
-// script.
+// Mcp gives an agent the tools of the servers in an mcp.json, and prints the list that its model sees:
 //
-//	go run . mcp.json
+//	go run ./examples/mcp mcp.json
 package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"log"
 	"os"
-	"os/signal"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/show"
+	"github.com/eino-toolsearch/toolsearch/mcp"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 2 {
-		log.Fatal(`usage: mcp FILE, with a file such as
-	{"mcpServers": {"memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}}}`)
+		log.Fatal("usage: mcp FILE, an mcp.json")
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	if err := showFile(ctx, os.Stdout, os.Args[1]); err != nil {
+	if err := run(context.Background(), os.Args[1]); err != nil {
 		log.Fatal(err)
 	}
+}
+
+func run(ctx context.Context, path string) error {
+	file, err := mcp.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	servers, err := mcp.Connect(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer servers.Close()
+	search, err := toolsearch.New(ctx, &toolsearch.Config{
+		Groups: servers.Groups(),
+		Index:  toolsearch.BM25, // it reads "filesystem: find a note" and the servers' instructions
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if failure, ok := e.(*toolsearch.FailureEvent); ok { // the other servers still work
+				log.Print(failure.Err)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	// Replace this with a real chat model.
+	model := toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say("I have seen the list."))
+	if err := show.Ask(ctx, io.Discard, model, "What can you do?", search); err != nil {
+		return err
+	}
+	fmt.Println(model.Requests()[0].Messages[0].Text)
+	return nil
 }

@@ -1,6 +1,6 @@
 module github.com/eino-toolsearch/toolsearch/workshop/benchmarks
 
-go 1.24.0
+go 1.25.0
 
 replace github.com/eino-toolsearch/toolsearch => ../..
 
@@ -66,7 +66,7 @@ require (
 	go.etcd.io/bbolt v1.4.0 // indirect
 	golang.org/x/arch v0.11.0 // indirect
 	golang.org/x/exp v0.0.0-20230713183714-613f0c0eb8a1 // indirect
-	golang.org/x/sys v0.40.0 // indirect
+	golang.org/x/sys v0.41.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 	google.golang.org/protobuf v1.36.6 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect

@@ -44,7 +44,7 @@ func plain(text string) string {
 
 // The code and the output on a page come from its program, which is tested.
 func TestRecipesAreTheirPrograms(t *testing.T) {
-	for _, name := range recipes(t) {
+	for _, name := range append(recipes(t), "README.md") {
 		text := readDocument(t, name)
 		found := marked.FindAllStringSubmatch(text, -1)
 		assert.NotEmpty(t, found, "%s shows nothing of a program", name)

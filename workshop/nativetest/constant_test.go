@@ -3,15 +3,14 @@ package nativetest
 import (
 	"context"
 	"encoding/json"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino-ext/components/tool/mcp/officialmcp"
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
-	"github.com/eino-contrib/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -66,8 +65,8 @@ func testConstantTools[M adk.MessageType](t *testing.T, a adapter[M], s setup, t
 	assert.Contains(t, lastBody(requests), says)
 }
 
-// TestAnySchemaOrder: ten replicas, whose Source gives the keys of a schema another order each time, send the
-// same bytes.
+// TestAnySchemaOrder: ten replicas, whose Source is eino-ext's adapter of MCP, send the same bytes, and ten runs of one make one
+// catalog. The adapter gives the keys of a schema another order each time.
 func TestAnySchemaOrder(t *testing.T) {
 	for _, a := range messageAdapters {
 		t.Run(a.name, func(t *testing.T) { testAnySchemaOrder(t, a) })
@@ -78,30 +77,44 @@ func TestAnySchemaOrder(t *testing.T) {
 }
 
 func testAnySchemaOrder[M adk.MessageType](t *testing.T, a adapter[M]) {
-	object := func(parts ...string) string {
-		rand.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-		return "{" + strings.Join(parts, ",") + "}"
-	}
-	source := func(context.Context) ([]tool.BaseTool, error) {
-		parameters, inner := new(jsonschema.Schema), `"type":"object"`
-		properties := object(`"c":{"type":"string"}`, `"a":`+object(inner, `"properties":`+object(`"y":{}`, `"x":{"type":"number"}`, `"z":{}`)),
-			`"b":`+object(inner, `"default":`+object(`"q":1`, `"p":2`, `"r":3`)), `"d":{"enum":["y","x"]}`)
-		text := object(inner, `"properties":`+properties, `"required":["b","a"]`)
-		if err := json.Unmarshal([]byte(text), parameters); err != nil {
-			return nil, err
-		}
-		return []tool.BaseTool{echo{&schema.ToolInfo{Name: "plan", Desc: "Plans", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)}}}, nil
+	client, server := mcp.NewInMemoryTransports()
+	served := mcp.NewServer(&mcp.Implementation{Name: "planner"}, nil)
+	served.AddTool(&mcp.Tool{Name: "plan", Description: "Plans", InputSchema: json.RawMessage(`{"type":"object","required":["b","a"],"properties":{
+		"c":{"type":"string"},"a":{"type":"object","properties":{"y":{},"x":{"type":"number"},"z":{}}},
+		"b":{"type":"object","default":{"q":1,"p":2,"r":3}},"d":{"enum":["y","x"]}}}`)}, nil)
+	_, err := served.Connect(t.Context(), server, nil)
+	require.NoError(t, err)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), client, nil)
+	require.NoError(t, err)
+	defer session.Close()
+	catalogs := 0
+	config := toolsearch.Config{
+		Groups: []toolsearch.Group{{Source: func(ctx context.Context) ([]tool.BaseTool, error) {
+			return officialmcp.GetTools(ctx, &officialmcp.Config{Cli: session})
+		}}},
+		AlwaysLoaded: []string{"plan"},
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if _, ok := e.(*toolsearch.CatalogEvent); ok {
+				catalogs++
+			}
+		},
 	}
 	bodies := make(map[string]bool)
 	for range 10 {
 		server := provider.New(t, a.api, provider.Say("Done."))
-		_, err := run(t, a.model(t, server), setup{config: toolsearch.Config{
-			Groups: []toolsearch.Group{{Source: source}}, AlwaysLoaded: []string{"plan"},
-		}})
+		_, err := run(t, a.model(t, server), setup{config: config})
 		require.NoError(t, err)
 		bodies[lastBody(server.Requests())] = true
 	}
 	assert.Len(t, bodies, 1)
+	assert.Equal(t, 10, catalogs, "one a replica")
+	search, err := toolsearch.NewTyped[M](t.Context(), &config)
+	require.NoError(t, err)
+	for range 10 {
+		_, _, err := search.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 11, catalogs, "ten runs of one")
 }
 
 // promptTools returns the tools of a request that are part of the prompt, which are those not

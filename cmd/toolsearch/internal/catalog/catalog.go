@@ -6,21 +6,23 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/cloudwego/eino/components/tool"
+
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
-	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
+	"github.com/eino-toolsearch/toolsearch/mcp"
 )
 
 // Help describes CATALOG.
@@ -44,12 +46,6 @@ func HelpOf(usage, about, more, flags, examples, exit string) string {
 	return "toolsearch " + usage + "\n" + about + "\n" + Help + more + "\nFlags:\n\n" + flags + "\nExamples:\n" + examples +
 		"\nExit status: " + exit + ".\n"
 }
-
-// maxServers bounds the servers of one file, askedAtOnce those that run at a time.
-const (
-	maxServers  = 100
-	askedAtOnce = 8
-)
 
 // A Reader reads the catalog of a call. It is embedded in the commands.
 type Reader struct {
@@ -94,7 +90,7 @@ func (c *Reader) Title() string {
 	case len(c.server) > 0:
 		return c.server[0]
 	case c.IsURL():
-		return mcpclient.Endpoint{URL: c.Operand}.String()
+		return mcp.Server{URL: c.Operand}.String()
 	}
 	return c.Operand
 }
@@ -108,9 +104,9 @@ func (c *Reader) IsURL() bool {
 // Contents is what a CATALOG holds.
 type Contents struct {
 	Tools   []Definition
-	Servers []*mcpclient.Info // that were asked
-	file    string            // the file of tools, if it is one
-	data    []byte            // its text
+	Servers []mcp.Info // that were asked
+	file    string     // the file of tools, if it is one
+	data    []byte     // its text
 }
 
 // Load reads the catalog. It ends with ctx, and after -timeout.
@@ -125,13 +121,13 @@ func (c *Reader) Load(ctx context.Context) (*Contents, error) {
 	case len(c.headers) > 0 && !c.IsURL():
 		return nil, cli.WrongUsage(c.Name+": %s", "-header is for a URL; a file of servers has headers of its own")
 	case len(c.server) > 0:
-		return c.askServers(ctx, []mcpclient.Endpoint{{Command: c.server}})
+		return c.askServers(ctx, &mcp.File{Servers: map[string]mcp.Server{"": {Command: c.server[0], Args: c.server[1:]}}})
 	case c.IsURL():
 		header, err := c.header()
 		if err != nil {
 			return nil, err
 		}
-		return c.askServers(ctx, []mcpclient.Endpoint{{URL: c.Operand, Headers: header}})
+		return c.askServers(ctx, &mcp.File{Servers: map[string]mcp.Server{"": {URL: c.Operand, Headers: header}}})
 	}
 	file, data, err := c.ReadFile(ctx, c.Operand)
 	if err != nil {
@@ -141,12 +137,13 @@ func (c *Reader) Load(ctx context.Context) (*Contents, error) {
 	if top["searcher"] != nil && top["problems"] != nil {
 		return nil, fmt.Errorf("%s: this is a report of inspect; toolsearch list writes tools that every command reads", file)
 	}
-	if entries := serversOf(top); entries != nil {
-		endpoints, err := endpointsOf(entries)
+	if listsServers(top) {
+		servers := new(mcp.File)
+		err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), servers)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		return c.askServers(ctx, endpoints)
+		return c.askServers(ctx, servers)
 	}
 	return cli.Await(ctx, func() (*Contents, error) {
 		tools, err := readDefinitions(data, file)
@@ -208,48 +205,60 @@ func Apart(tools []Definition) (_ []Definition, clashes []string) {
 	return tools, clashes
 }
 
-// askServers lists the tools of all servers, in the servers' order. If a server fails, so does
-// the catalog: a part of it would look like the whole.
-func (c *Reader) askServers(ctx context.Context, endpoints []mcpclient.Endpoint) (*Contents, error) {
-	read, errs := &Contents{Servers: make([]*mcpclient.Info, len(endpoints))}, make([]error, len(endpoints))
-	tools := make([][]Definition, len(endpoints))
+// askServers lists the tools of all servers, by the servers' names. If a server fails, so does the catalog: a
+// part of it would look like the whole.
+func (c *Reader) askServers(ctx context.Context, file *mcp.File) (*Contents, error) {
+	for name, s := range file.Servers {
+		file.Servers[name] = withEnvironment(s)
+	}
+	servers, err := mcp.Connect(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer servers.Close()
+	groups := servers.Groups()
+	tools, errs := make([][]Definition, len(groups)), make([]error, len(groups))
 	var answered atomic.Int32
-	late := foreign.InParallel(ctx, askedAtOnce, len(endpoints), func(ctx context.Context, i int) error {
-		var listed []toolfile.Tool
-		listed, read.Servers[i], errs[i] = mcpclient.List(ctx, endpoints[i])
+	late := foreign.InParallel(ctx, len(groups), len(groups), func(ctx context.Context, i int) error {
+		var listed []tool.BaseTool
+		listed, errs[i] = groups[i].Source(ctx)
 		for _, t := range listed {
-			d := newDefinition(t)
-			d.Server = endpoints[i].Namespace // a server cannot choose it
-			tools[i] = append(tools[i], d)
+			raw := t.(interface{ Definition() json.RawMessage }).Definition()
+			_ = toolfile.Tools(slices.Concat([]byte("["), raw, []byte("]")), func(t toolfile.Tool) error { // in a list, it needs no name
+				d := newDefinition(t)
+				d.Server = groups[i].Name // a server cannot choose it
+				tools[i] = append(tools[i], d)
+				return nil
+			})
 		}
-		c.Step("asking the servers", int(answered.Add(1)), len(endpoints))
+		c.Step("asking the servers", int(answered.Add(1)), len(groups))
 		return nil // all servers' errors are reported
 	})
-	read.Tools = slices.Concat(tools...)
+	_ = servers.Close() // what they still write counts
+	read := &Contents{Servers: servers.Infos(), Tools: slices.Concat(tools...)}
 	switch err := errors.Join(errs...); {
 	case err != nil || late != nil:
 		return nil, cmp.Or(err, context.Cause(ctx), late)
 	case len(read.Tools) > 0:
 		return read, nil
-	case len(endpoints) == 1:
+	case len(groups) == 1:
 		return nil, errors.New("the server has no tools")
 	}
 	return nil, errors.New("the servers have no tools")
 }
 
 // header makes the headers of -header, each "Name: value". Its errors do not quote them.
-func (c *Reader) header() (http.Header, error) {
-	var x expansion
-	header := make(http.Header)
+func (c *Reader) header() (map[string]string, error) {
+	header := make(map[string]string)
 	for _, text := range c.headers {
 		name, value, ok := strings.Cut(text, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
 			return nil, cli.WrongUsage(c.Name+": %s", `-header: want "Name: value"`)
 		}
-		header.Add(name, strings.TrimSpace(x.expand(value)))
-	}
-	if err := x.err(); err != nil {
-		return nil, cli.WrongUsage(c.Name+": -header: %v", err)
+		if value = strings.TrimSpace(value); header[name] != "" {
+			value = header[name] + ", " + value
+		}
+		header[name] = value
 	}
 	return header, nil
 }

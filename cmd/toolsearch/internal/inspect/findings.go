@@ -10,9 +10,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
-	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/lock"
+	"github.com/eino-toolsearch/toolsearch/mcp"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -66,13 +66,13 @@ type ToolReport struct {
 
 // A Report is the result of an inspection.
 type Report struct {
-	Servers  []*mcpclient.Info `json:"servers,omitempty"` // that were asked
-	Searcher string            `json:"searcher"`
-	Emulated bool              `json:"emulated,omitempty"` // the searcher emulates somebody else's
-	Bytes    int               `json:"bytes"`
-	Tokens   int               `json:"tokens"`
-	Tools    []ToolReport      `json:"tools"`
-	Problems []Problem         `json:"problems"`
+	Servers  []mcp.Info   `json:"servers,omitempty"` // that were asked
+	Searcher string       `json:"searcher"`
+	Emulated bool         `json:"emulated,omitempty"` // the searcher emulates somebody else's
+	Bytes    int          `json:"bytes"`
+	Tokens   int          `json:"tokens"`
+	Tools    []ToolReport `json:"tools"`
+	Problems []Problem    `json:"problems"`
 }
 
 func (r *Report) add(kind, detail string, tools ...string) {

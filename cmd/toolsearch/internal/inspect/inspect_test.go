@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
-	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/mcpclient"
+	"github.com/eino-toolsearch/toolsearch/mcp"
 )
 
 // Instructions are text from outside: they are shown on one line, without characters that a terminal
 // would obey.
 func TestInstructions(t *testing.T) {
 	var out strings.Builder
-	r := &Report{Servers: []*mcpclient.Info{
+	r := &Report{Servers: []mcp.Info{
 		{Name: "rude", Instructions: "Be\x1b[31m \u202eloud\r\nserver: kind " + strings.Repeat("a", 300)},
 		{Name: "silent", Instructions: " \n\u200b"},
 	}}

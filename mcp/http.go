@@ -1,0 +1,191 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+)
+
+// Servers with a URL speak streamable HTTP, or HTTP with SSE as in revision 2024-11-05 of the protocol.
+
+// overHTTP returns a transport to a server with a URL. It works until ctx is done.
+func (s *server) overHTTP(ctx context.Context, g *guard, kind string) sdk.Transport {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxResponseHeaderBytes = 1 << 20
+	dial := base.DialContext
+	base.DialContext = func(dialing context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(dialing, network, address)
+		if err == nil { // some requests of the SDK know no context that ends
+			context.AfterFunc(ctx, func() { conn.Close() })
+		}
+		return conn, err
+	}
+	address, _ := url.Parse(s.at.URL) // it has been checked
+	client := &http.Client{
+		Transport: &web{base: base, g: g, of: s, address: address},
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) < 10 {
+				return nil
+			}
+			return g.fail(errors.New("its redirects have no end"))
+		},
+	}
+	if kind == sse {
+		return &sdk.SSEClientTransport{Endpoint: s.at.URL, HTTPClient: client}
+	}
+	return &sdk.StreamableClientTransport{Endpoint: s.at.URL, HTTPClient: client, MaxEventSize: -1} // the guard bounds them
+}
+
+// A refusal is a status of HTTP that is an error.
+type refusal int
+
+// Error implements error.
+func (r refusal) Error() string {
+	return "it answered " + strings.TrimSpace(fmt.Sprint(int(r), " ", http.StatusText(int(r))))
+}
+
+// isOfKind reports whether another kind of connection may do after a refusal, as the protocol advises.
+func (r refusal) isOfKind() bool {
+	return r >= 400 && r <= 499 && r != http.StatusUnauthorized && r != http.StatusForbidden
+}
+
+// A web makes the requests to one server. It adds the headers only to requests to the server's own
+// origin, so that no other origin learns a key. It bounds what comes back.
+type web struct {
+	base    http.RoundTripper
+	g       *guard
+	of      *server
+	address *url.URL
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme != w.address.Scheme || request.URL.Host != w.address.Host {
+		origin := naming.OneLine(request.URL.Scheme+"://"+request.URL.Host, 100)
+		return nil, w.g.fail(fmt.Errorf("it points to another origin, %s", origin))
+	}
+	request = request.Clone(request.Context())
+	for name, value := range w.of.at.Headers {
+		if request.Header.Get(name) == "" {
+			request.Header.Set(name, value)
+		}
+	}
+	if w.of.file.Headers != nil {
+		for name, values := range w.of.file.Headers(request.Context(), w.of.name) {
+			request.Header[http.CanonicalHeaderKey(name)] = values
+		}
+	}
+	method := ""
+	if request.GetBody != nil {
+		if body, err := request.GetBody(); err == nil {
+			data, _ := io.ReadAll(body)
+			method = w.g.sent(data)
+		}
+	}
+	if method == "" { // a server can make the SDK send such requests, as answers and to resume a stream
+		if err := w.g.count(0, 1); err != nil {
+			return nil, err
+		}
+	}
+	response, err := w.base.RoundTrip(request)
+	if err == nil {
+		var status error
+		if response.StatusCode >= 400 {
+			status = refusal(response.StatusCode)
+		}
+		w.g.hindered(status)
+		response.Body, err = w.bounded(response, method == "subscriptions/listen" || request.Method == http.MethodGet)
+	}
+	if err != nil {
+		w.g.hindered(err)
+		return nil, err
+	}
+	return response, nil
+}
+
+// bounded returns the body of a response within the guard's bounds. Over the stream of a listener, the server can
+// tell that its list changed. When such a stream ends, nobody knows whether it has.
+func (w *web) bounded(response *http.Response, isListener bool) (io.ReadCloser, error) {
+	body := counted{response.Body, w.g}
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	switch {
+	case response.StatusCode >= 300:
+	case kind == "application/json":
+		defer body.Close()
+		data, err := io.ReadAll(body)
+		if err == nil {
+			data, err = w.g.received(data)
+		}
+		response.ContentLength = int64(len(data))
+		return io.NopCloser(bytes.NewReader(data)), err
+	case kind == "text/event-stream":
+		stream := bufio.NewReader(body)
+		events := &pieces{Closer: body, next: func() ([]byte, error) { return w.g.event(stream) }}
+		if isListener {
+			w.g.streams.Add(1)
+			events.Closer = &listener{Closer: body, g: w.g}
+		}
+		return events, nil
+	}
+	return body, nil
+}
+
+// A listener is the end of a stream over which a server tells that its list changed.
+type listener struct {
+	io.Closer
+	g    *guard
+	once sync.Once
+}
+
+// Close implements io.Closer.
+func (l *listener) Close() error {
+	l.once.Do(func() {
+		l.g.streams.Add(-1)
+		l.g.changed.Store(true)
+	})
+	return l.Closer.Close()
+}
+
+// event returns the next server-sent event: lines up to an empty line, with the message as the guard leaves it.
+func (g *guard) event(stream *bufio.Reader) ([]byte, error) {
+	var event, data []byte
+	for {
+		line, err := stream.ReadBytes('\n')
+		if text, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = append(data, bytes.TrimRight(text, "\r\n")...)
+			data = append(data, '\n')
+		} else if len(bytes.TrimSpace(line)) > 0 {
+			event = append(event, line...)
+		}
+		if err == nil && len(bytes.TrimSpace(line)) > 0 {
+			continue
+		}
+		if err != nil && !json.Valid(data) { // it broke off
+			return nil, err
+		}
+		if len(bytes.TrimSpace(data)) > 0 {
+			kept, wrong := g.received(data)
+			if wrong != nil {
+				return nil, wrong
+			}
+			for line := range bytes.Lines(kept) {
+				event = append(append(append(event, "data: "...), bytes.TrimSpace(line)...), '\n')
+			}
+		}
+		return append(event, '\n'), err
+	}
+}

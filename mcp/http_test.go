@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// hostile is a server over HTTP that is broken in one of many ways.
+func hostile(kind, elsewhere string) http.HandlerFunc {
+	event := func(w io.Writer, text string) { fmt.Fprintf(w, "event: message\ndata: %s\n\n", text) }
+	var calls atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(body, &m)
+		hello := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"h","version":"1"}}}`, m.ID)
+		deep := `{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat("[", 8<<20)
+		stream := func() { w.Header().Set("Content-Type", "text/event-stream") }
+		w.Header().Set("Content-Type", "application/json")
+		switch kind {
+		case "silent":
+			<-r.Context().Done()
+		case "moved":
+			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
+		case "circle":
+			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+		case "page":
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<h1>Welcome</h1>")
+		case "teapot":
+			http.Error(w, "short and stout", http.StatusTeapot)
+		case "endless":
+			for _, err := io.WriteString(w, "["); err == nil; _, err = io.WriteString(w, strings.Repeat(" ", 1<<20)) {
+			}
+		case "bomb":
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			for _, err := io.WriteString(z, "["); err == nil; _, err = io.WriteString(z, strings.Repeat(" ", 1<<20)) {
+			}
+		case "comments":
+			stream()
+			for _, err := io.WriteString(w, ":\n"); err == nil; _, err = io.WriteString(w, strings.Repeat(": still here\n\n", 1<<16)) {
+			}
+		case "deep":
+			_, _ = io.WriteString(w, deep)
+		case "deep-event":
+			stream()
+			event(w, strings.ReplaceAll(deep, "[[[[", "\ndata:[[[["))
+		case "other-session":
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint(calls.Load()))
+			_, _ = io.WriteString(w, hello)
+		case "again": // the stream breaks off and promises more, again and again
+			stream()
+			fmt.Fprintf(w, "id: %d\nretry: 1\ndata:\n\n", calls.Load())
+		case "elsewhere": // SSE whose messages go to another origin
+			stream()
+			fmt.Fprintf(w, "event: endpoint\ndata: %s/messages\n\n", elsewhere)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		case "no-goodbye":
+			switch {
+			case r.Method == http.MethodDelete:
+				<-r.Context().Done()
+			case m.Method == "initialize":
+				w.Header().Set("Mcp-Session-Id", "s")
+				_, _ = io.WriteString(w, hello)
+			case m.Method == "tools/list":
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a"}]}}`, m.ID)
+			}
+		}
+	}
+}
+
+func TestHostileServersOverHTTP(t *testing.T) {
+	var reached atomic.Int64
+	elsewhere := listening(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	for _, test := range []struct {
+		kind, by, want string
+		timeout        time.Duration
+	}{
+		{"silent", streamable, "too late", 300 * time.Millisecond},
+		{"silent", sse, "too late", 300 * time.Millisecond},
+		{"comments", streamable, "it sent more than 32 MiB", time.Minute},
+		{"comments", sse, "it sent more than 32 MiB", time.Minute},
+		{"moved", "", "it points to another origin, http://127.0.0.1:", time.Minute},
+		{"elsewhere", sse, "it points to another origin, http://127.0.0.1:", time.Minute},
+		{"circle", "", "its redirects have no end", time.Minute},
+		{"page", "", `unsupported content type "text/html"`, time.Minute},
+		{"teapot", "", "initialize: it answered 418 I'm a teapot; and by SSE: initialize: it answered 418 I'm a teapot", time.Minute},
+		{"endless", "", "it sent more than 32 MiB", time.Minute},
+		{"bomb", "", "it sent more than 32 MiB", time.Minute},
+		{"deep", "", "nest more than 64 deep", time.Minute},
+		{"deep-event", streamable, "nest more than 64 deep", time.Minute},
+		{"deep-event", sse, "nest more than 64 deep", time.Minute},
+		{"again", "", "too late", 500 * time.Millisecond},
+		{"other-session", "", "mismatching session IDs", time.Minute},
+	} {
+		t.Run(test.kind+test.by, func(t *testing.T) {
+			address := strings.Replace(listening(t, hostile(test.kind, elsewhere)), "://", "://user:secret@", 1) + "?token=secret"
+			ctx, cancel := context.WithTimeoutCause(t.Context(), test.timeout, errors.New("too late"))
+			defer cancel()
+			servers, err := Connect(ctx, one(Server{URL: address, Type: test.by, Headers: map[string]string{"X-Key": "secret"}}))
+			if err == nil {
+				_, err = servers.Groups()[0].Source(ctx)
+				require.NoError(t, servers.Close())
+			}
+			assert.ErrorContains(t, err, test.want)
+			assert.NotContains(t, err.Error(), "secret")
+		})
+	}
+	assert.Zero(t, reached.Load(), "requests to another origin")
+}
+
+// The tools of a server that does not let the client go are kept.
+func TestServerThatHoldsOn(t *testing.T) {
+	names, _ := listOf(t, t.Context(), connect(t, one(Server{URL: listening(t, hostile("no-goodbye", ""))})))
+	assert.Equal(t, []string{"a"}, names)
+}

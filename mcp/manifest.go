@@ -1,0 +1,98 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
+)
+
+// A manifest is the file of the servers' last lists. It is safe for concurrent use. A file that cannot be read is as if it
+// were not there: it only saves time.
+type manifest struct {
+	path    string            // "": there is no file
+	entries map[string]string // hashes of the servers' entries in their File
+
+	mu    sync.Mutex
+	lists map[string]storedList
+}
+
+type storedList struct {
+	Entry        string            `json:"entry"`
+	Instructions string            `json:"instructions,omitempty"`
+	Pages        []json.RawMessage `json:"pages"`
+}
+
+// read reads the lists of servers whose entry is the same as when they were stored.
+func (m *manifest) read(file *File) {
+	m.entries, m.lists = make(map[string]string, len(file.Servers)), make(map[string]storedList)
+	for name, s := range file.Servers {
+		data, _ := json.Marshal(s) // a struct of texts
+		sum := sha256.Sum256(data)
+		m.entries[name] = hex.EncodeToString(sum[:])
+	}
+	f, err := os.Open(m.path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	data, err := toolfile.Read(f)
+	if err != nil || toolfile.TooDeep(data) {
+		return
+	}
+	var read map[string]storedList
+	if json.Unmarshal(data, &read) != nil {
+		return
+	}
+	for name, l := range read {
+		for _, page := range l.Pages {
+			if _, err := elementsOf(page); err != nil {
+				l.Entry = ""
+			}
+		}
+		if l.Entry == m.entries[name] {
+			m.lists[name] = l
+		}
+	}
+}
+
+func (m *manifest) listOf(name string) []json.RawMessage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lists[name].Pages
+}
+
+func (m *manifest) instructionsOf(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lists[name].Instructions
+}
+
+// keep replaces a server's list, and the file as a whole.
+func (m *manifest) keep(name, instructions string, pages []json.RawMessage) error {
+	if m.path == "" {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lists[name] = storedList{m.entries[name], instructions, pages}
+	data, err := json.Marshal(m.lists)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(m.path), filepath.Base(m.path)+".*.tmp") // for this user alone
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is gone if everything went well
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), m.path)
+}
