@@ -55,7 +55,7 @@ func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 			loaded(ctx, e)
 		}
 		name := tt.config.Protocol
-		o := play[M](t, conversation{config: tt.config, turns: tt.turns}, w)
+		o := play(t, conversation{config: tt.config, turns: tt.turns}, w)
 		require.NoError(t, o.err, "%v", name)
 		changes, seen, told := 0, 0, 0
 		for i := 1; i < len(o.requests); i++ {

@@ -59,7 +59,7 @@ func TestGroupsAreNamespaces(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "a search in a namespace", config: toolsearch.Config{Groups: twoServers(), Index: toolsearch.BM25}, dynamic: []tool.BaseTool{},
+			name: "a search in a namespace", config: toolsearch.Config{Groups: twoServers(), Index: toolsearch.BM25},
 			turns: []turn{searching(`{"query":"memory: search"}`), searching(`{"query":"filesystem: search"}`)},
 			saw:   []string{"tool_search", "tool_search search_nodes", "tool_search search_nodes search"},
 			check: func(t *testing.T, o outcome) {
@@ -68,10 +68,10 @@ func TestGroupsAreNamespaces(t *testing.T) {
 			},
 		},
 		{name: "AlwaysLoaded", config: toolsearch.Config{Groups: twoServers(), AlwaysLoaded: []string{"memory:*"}},
-			dynamic: []tool.BaseTool{}, saw: []string{"tool_search open_nodes search_nodes"}},
+			saw: []string{"tool_search open_nodes search_nodes"}},
 		{
 			name: "a Filter", config: toolsearch.Config{Groups: twoServers(), Index: toolsearch.BM25,
-				Filter: toolsearch.FilterTools([]string{"filesystem"}, nil)}, dynamic: []tool.BaseTool{},
+				Filter: toolsearch.FilterTools([]string{"filesystem"}, nil)},
 			turns: []turn{selecting("search,search_nodes"), searching(`{"query":"memory: search"}`)},
 			saw:   []string{"tool_search", "tool_search search", "tool_search search"},
 			check: func(t *testing.T, o outcome) {
@@ -122,11 +122,11 @@ func TestPrefix(t *testing.T) {
 	}
 	own := testtools.EchoTools("invoke: The agent's own")
 	playAll(t, []conversation{
-		{name: "calls", config: toolsearch.Config{Groups: groups}, dynamic: []tool.BaseTool{}, static: own, turns: turns, check: ran},
+		{name: "calls", config: toolsearch.Config{Groups: groups}, static: own, turns: turns, check: ran},
 		{name: "call_tool", config: toolsearch.Config{Groups: groups, Protocol: toolsearch.ProtocolDispatch},
-			dynamic: []tool.BaseTool{}, turns: dispatched, check: ran},
+			turns: dispatched, check: ran},
 		{
-			name: "select", config: toolsearch.Config{Groups: groups, AlwaysLoaded: []string{"b__inv*", "b:b__str*"}}, dynamic: []tool.BaseTool{},
+			name: "select", config: toolsearch.Config{Groups: groups, AlwaysLoaded: []string{"b__inv*", "b:b__str*"}},
 			turns: []turn{selecting("b__enhanced,My_server__invoke,invoke")},
 			saw:   []string{"tool_search b__invoke b__stream", "tool_search b__invoke b__stream b__enhanced My_server__invoke"},
 			check: func(t *testing.T, o outcome) {
@@ -135,7 +135,7 @@ func TestPrefix(t *testing.T) {
 			},
 		},
 		{
-			name: "a stored history", config: toolsearch.Config{Groups: groups}, dynamic: []tool.BaseTool{},
+			name: "a stored history", config: toolsearch.Config{Groups: groups},
 			history: []message{
 				userSays("Do it."),
 				modelCalls(called("s", "tool_search", `{"query":"select:b__stream"}`)),

@@ -178,7 +178,7 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 
 	config.UseModelToolSearch, config.Protocol = false, toolsearch.ProtocolNativeReferences
 	c := conversation{name: "references", config: config, turns: turns}
-	check(t, play[chat](t, c, way{}))
+	check(t, play(t, c, way{}))
 }
 
 // A text result in a chat model's history becomes a native result. If it cannot, its tools go into
@@ -218,7 +218,7 @@ func TestNativeTexts(t *testing.T) {
 		for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
 			t.Run(fmt.Sprintf("%s/%v", tt.name, dialect), func(t *testing.T) {
 				config := toolsearch.Config{Protocol: dialect}
-				o := play[chat](t, conversation{config: config, history: tt.history, turns: []turn{selecting("send_mail")}}, way{})
+				o := play(t, conversation{config: config, history: tt.history, turns: []turn{selecting("send_mail")}}, way{})
 				require.NoError(t, o.err)
 				want := 0
 				if tt.native {
@@ -259,7 +259,7 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 			continue
 		}
 		config := toolsearch.Config{Protocol: dialect, Limits: toolsearch.Limits{MaxLoaded: 1}}
-		o := play[M](t, conversation{config: config, history: history, turns: []turn{calling("get_forecast")}}, way{})
+		o := play(t, conversation{config: config, history: history, turns: []turn{calling("get_forecast")}}, way{})
 		var saw []string
 		for _, r := range o.requests {
 			saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name == "tool_search" }), " "))
@@ -273,7 +273,7 @@ func testNativeEviction[M adk.MessageType](t *testing.T) {
 func TestNativeSearchForTheOrdinary(t *testing.T) {
 	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
 		config := toolsearch.Config{Protocol: dialect, Limits: toolsearch.Limits{MaxLoaded: 1}}
-		o := play[chat](t, conversation{config: config, turns: []turn{calling("get_weather"), selecting("get_weather"),
+		o := play(t, conversation{config: config, turns: []turn{calling("get_weather"), selecting("get_weather"),
 			calling("send_mail"), selecting("send_mail"), calling("list_stocks")}}, way{})
 		got := slices.DeleteFunc(o.last().ToolNames(), func(name string) bool { return name == "tool_search" })
 		assert.NoError(t, o.err, "%v", dialect)
@@ -334,7 +334,7 @@ func TestStrayNativeResultBecomesAText(t *testing.T) {
 		{modelCalls(called("1", "clock", "{}")), stray}, // the id of another call
 	} {
 		for _, config := range []toolsearch.Config{{}, {Filter: toolsearch.FilterTools(nil, []string{"send_mail"})}} {
-			o := play[chat](t, conversation{config: config, history: history}, way{})
+			o := play(t, conversation{config: config, history: history}, way{})
 			require.NoError(t, o.err)
 			for _, m := range o.last().Messages {
 				assert.False(t, m.Native, "the model got a native result: %+v", m)

@@ -3,6 +3,7 @@
 package conversations_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -105,6 +106,12 @@ func inAllWays(t *testing.T, forMessage, forAgentic func(t *testing.T, w way)) {
 	}
 }
 
+// everyWay is inAllWays for a test that names no message type.
+func everyWay(t *testing.T, test func(t *testing.T, w way)) {
+	t.Helper()
+	inAllWays(t, test, test)
+}
+
 // ofBothTypes runs a test for both message types.
 func ofBothTypes(t *testing.T, forMessage, forAgentic func(t *testing.T)) {
 	t.Run("message", forMessage)
@@ -114,12 +121,15 @@ func ofBothTypes(t *testing.T, forMessage, forAgentic func(t *testing.T)) {
 // conversation is a row of a conversation table.
 type conversation struct {
 	name    string
-	config  toolsearch.Config // its DynamicTools are set from dynamic
-	dynamic []tool.BaseTool   // nil means testtools.NewsTools
+	config  toolsearch.Config
+	dynamic []tool.BaseTool // DynamicTools of config; nil means those that it has, or testtools.NewsTools
 	static  []tool.BaseTool
-	history []message // before the user's question
-	turns   []turn    // a last turn that says "done" is added
-	saw     []string  // the tool names of each model call, joined by blanks; nil means that they do not matter
+	ctx     context.Context // nil means the background
+	prompt  string          // the agent's instruction
+	history []message       // before the user's question
+	asks    string          // the user's question; "" means the usual one
+	turns   []turn          // a last turn that says "done" is added
+	saw     []string        // the tool names of each model call, joined by blanks; nil means that they do not matter
 	check   func(t *testing.T, o outcome)
 }
 
@@ -153,17 +163,13 @@ func (o outcome) saw() []string {
 func playAll(t *testing.T, table []conversation) {
 	t.Helper()
 	for _, c := range table {
-		t.Run(c.name, func(t *testing.T) {
-			inAllWays(t,
-				func(t *testing.T, w way) { playAndCheck[chat](t, c, w) },
-				func(t *testing.T, w way) { playAndCheck[agentic](t, c, w) })
-		})
+		t.Run(c.name, func(t *testing.T) { everyWay(t, func(t *testing.T, w way) { playAndCheck(t, c, w) }) })
 	}
 }
 
-func playAndCheck[M adk.MessageType](t *testing.T, c conversation, w way) {
+func playAndCheck(t *testing.T, c conversation, w way) {
 	t.Helper()
-	o := play[M](t, c, w)
+	o := play(t, c, w)
 	require.NoError(t, o.err, "the run")
 	if c.saw != nil {
 		assert.Equal(t, c.saw, o.saw(), "what the model saw")
@@ -228,16 +234,44 @@ func checkRequest(t *testing.T, i int, r request) {
 	assert.Empty(t, open, "call %d: calls without a result", i)
 }
 
-func play[M adk.MessageType](t *testing.T, c conversation, w way) outcome {
+func play(t *testing.T, c conversation, w way) outcome {
 	t.Helper()
-	config := c.config
-	config.DynamicTools = c.dynamic
-	if c.dynamic == nil {
-		config.DynamicTools = testtools.NewsTools()
+	if c.dynamic != nil {
+		c.config.DynamicTools = c.dynamic
 	}
+	return playing(t, w, c.config)(c)
+}
+
+// playing returns an agent with a middleware over the config, as the function that plays a conversation.
+func playing(t *testing.T, w way, config toolsearch.Config) func(c conversation) outcome {
+	t.Helper()
+	if w.agentic {
+		return playingOf[agentic](t, w, config)
+	}
+	return playingOf[chat](t, w, config)
+}
+
+func playingOf[M adk.MessageType](t *testing.T, w way, config toolsearch.Config) func(c conversation) outcome {
+	t.Helper()
 	agent := agentOver[M](t, config)
-	agent.ToolsConfig = toolsConfig(c.static...)
-	return converseOn(context.Background(), t, w, agent, append(slices.Clone(c.history), question...), c.turns...)
+	return func(c conversation) outcome {
+		t.Helper()
+		agent.ToolsConfig, agent.Instruction = toolsConfig(c.static...), c.prompt
+		messages := slices.Concat(c.history, []message{userSays(cmp.Or(c.asks, question[0].Text))})
+		return converseOn(cmp.Or(c.ctx, context.Background()), t, w, agent, messages, c.turns...)
+	}
+}
+
+// running is playing for conversations that are only turns. The runs must not fail.
+func running(t *testing.T, w way, config toolsearch.Config) func(turns ...turn) outcome {
+	t.Helper()
+	play := playing(t, w, config)
+	return func(turns ...turn) outcome {
+		t.Helper()
+		o := play(conversation{turns: turns})
+		require.NoError(t, o.err, "the run")
+		return o
+	}
 }
 
 // newMiddleware returns a middleware over the config's tools, which are testtools.NewsTools if it has none.

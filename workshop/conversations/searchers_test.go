@@ -223,7 +223,7 @@ func TestSelectWhatIsShown(t *testing.T) {
 // No text mentions the list of names when the model does not see it.
 func TestUnlisted(t *testing.T) {
 	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
-		o := play[chat](t, conversation{
+		o := play(t, conversation{
 			config: toolsearch.Config{Language: language, Reminder: toolsearch.ReminderConfig{Disabled: true}},
 			turns:  []turn{searching(`{"query":"zzz"}`), searching(`{"query":"select:zzz"}`), searching(`{}`)},
 		}, way{})

@@ -178,7 +178,7 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 		})
 	}
 	for _, c := range table { // how an agent runs does not matter to a schema
-		t.Run(c.name, func(t *testing.T) { playAndCheck[chat](t, c, way{}) })
+		t.Run(c.name, func(t *testing.T) { playAndCheck(t, c, way{}) })
 	}
 	assert.Zero(t, asked.Load(), "requests to a schema's address")
 }
