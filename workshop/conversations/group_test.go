@@ -74,11 +74,7 @@ func TestGroupsAreNamespaces(t *testing.T) {
 				Filter: toolsearch.FilterTools([]string{"filesystem"}, nil)},
 			turns: []turn{selecting("search,search_nodes"), searching(`{"query":"memory: search"}`)},
 			saw:   []string{"tool_search", "tool_search search", "tool_search search"},
-			check: func(t *testing.T, o outcome) {
-				for i, r := range o.requests {
-					assert.NotContains(t, r.Messages[0].Text, "memory", "call %d: the reminder", i)
-				}
-			},
+			check: func(t *testing.T, o outcome) { assert.NotContains(t, written(o.requests...), "memory") },
 		},
 		{
 			name: "Annotate adds to it", config: toolsearch.Config{Groups: twoServers(), Annotate: annotate, Index: toolsearch.BM25,
@@ -184,24 +180,20 @@ func testPrefixAtResume[M adk.MessageType](t *testing.T) {
 
 // A name that MCP allows and providers refuse is shown under another, which the name alone decides. The
 // tool is found, selected and named in lists by its own name too, and called.
-func TestNamesThatProvidersRefuse(t *testing.T) {
-	ofBothTypes(t, testOddNames[chat], testOddNames[agentic])
-}
+func TestNamesThatProvidersRefuse(t *testing.T) { everyWay(t, testOddNames) }
 
-func testOddNames[M adk.MessageType](t *testing.T) {
+func testOddNames(t *testing.T, w way) {
 	names := []string{strings.Repeat("deep.", 25), "files.read", "files/read"} // Sources are sorted
 	var specs []string
 	for _, name := range names {
 		specs = append(specs, name+": Reads a page")
 	}
 	for _, prefix := range []bool{false, true} {
-		var told []*toolsearch.FailureEvent
 		groups := func(specs ...string) []toolsearch.Group {
 			return []toolsearch.Group{{Name: "disk", Source: sourceOf(specs...), Prefix: prefix}}
 		}
-		shown := func(config toolsearch.Config) []string {
-			return converse(t, way{}, agentOver[M](t, config)).requests[0].ToolNames()[1:]
-		}
+		shown := func(config toolsearch.Config) []string { return running(t, w, config)().requests[0].ToolNames()[1:] }
+		var told []*toolsearch.FailureEvent
 		all := shown(toolsearch.Config{Groups: groups(specs...), AlwaysLoaded: []string{"*"}, OnEvent: hearing(&told)})
 		require.Len(t, sortedSet(all), len(names))
 		require.Len(t, told, 1)
@@ -213,16 +205,16 @@ func testOddNames[M adk.MessageType](t *testing.T) {
 				pattern = "disk__" + name
 			}
 			for _, listed := range []string{pattern, "disk:" + name, all[i]} {
-				assert.Equal(t, all[i:i+1], shown(toolsearch.Config{Groups: groups(specs...), AlwaysLoaded: []string{listed}}), listed)
-				assert.Equal(t, all[i:i+1], shown(toolsearch.Config{
-					Groups: groups(specs...), AlwaysLoaded: []string{"*"}, Filter: toolsearch.FilterTools(nil, []string{listed}),
-				}), listed)
+				for _, config := range []toolsearch.Config{{AlwaysLoaded: []string{listed}},
+					{AlwaysLoaded: []string{"*"}, Filter: toolsearch.FilterTools(nil, []string{listed})}} {
+					config.Groups = groups(specs...)
+					assert.Equal(t, all[i:i+1], shown(config), listed)
+				}
 			}
 			assert.Equal(t, all[i:i+1], shown(toolsearch.Config{Groups: groups(specs[i]), AlwaysLoaded: []string{"*"}}), "%s alone", name)
 			for _, index := range []toolsearch.Indexer{toolsearch.Keyword, toolsearch.BM25} {
-				o := converse(t, way{}, agentOver[M](t, toolsearch.Config{Groups: groups(specs...), Index: index}),
-					selecting(name), searching(fmt.Sprintf(`{"query":%q}`, name)), calling(all[i]))
-				require.NoError(t, o.err)
+				run := running(t, w, toolsearch.Config{Groups: groups(specs...), Index: index})
+				o := run(selecting(name), searching(fmt.Sprintf(`{"query":%q}`, name)), calling(all[i]))
 				assert.Equal(t, all[i:i+1], answerOf(t, o.result(t, "call_1")).Matches)
 				assert.Contains(t, answerOf(t, o.result(t, "call_2")).Matches, all[i])
 				assert.Equal(t, name+" ran with {}", o.result(t, "call_3"))
@@ -274,21 +266,14 @@ func (s *servers) reset() (told []string, groups [][]string) {
 }
 
 // A group's tool that providers refuse is mended, and the others stay.
-func TestGroupsMendTools(t *testing.T) {
-	inAllWays(t, testGroupsMendTools[chat], testGroupsMendTools[agentic])
-}
+func TestGroupsMendTools(t *testing.T) { everyWay(t, testGroupsMendTools) }
 
-func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
+func testGroupsMendTools(t *testing.T, w way) {
 	var told []*toolsearch.FailureEvent
-	list := echo(&schema.ToolInfo{Name: "list", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "array"})})
-	config := toolsearch.Config{
-		Groups: []toolsearch.Group{{Name: "files", Tools: append(testtools.EchoTools("bad name: Does", "read: Reads"), list,
-			withSchema("odd", schemaOf(t, oddSchema)))}},
-		OnEvent: hearing(&told),
-	}
-	o := converse(t, w, agentOver[M](t, config), selecting("read,list,odd"))
-	require.NoError(t, o.err)
-	checkSaw(t, "the model", o, "tool_search", "tool_search read list odd")
+	tools := append(testtools.EchoTools("bad name: Does", "read: Reads"),
+		withSchema("list", &jsonschema.Schema{Type: "array"}), withSchema("odd", schemaOf(t, oddSchema)))
+	run := running(t, w, toolsearch.Config{Groups: []toolsearch.Group{{Name: "files", Tools: tools}}, OnEvent: hearing(&told)})
+	checkSaw(t, "the model", run(selecting("read,list,odd")), "tool_search", "tool_search read list odd")
 	require.Len(t, told, 1)
 	assert.Equal(t, "files", told[0].Group)
 	assert.ErrorContains(t, told[0].Err, `Tools of group "files": left out or mended: tool 0, "bad name": mended: shown as "bad_name_`)
@@ -299,11 +284,10 @@ func testGroupsMendTools[M adk.MessageType](t *testing.T, w way) {
 
 // A search that misses, and a call of a tool that is not there, say which group does not answer, if the request
 // may know of it.
-func TestMissesNameGroupsThatAreDown(t *testing.T) {
-	inAllWays(t, testGroupsDown[chat], testGroupsDown[agentic])
-}
+func TestMissesNameGroupsThatAreDown(t *testing.T) { everyWay(t, testGroupsDown) }
 
-func testGroupsDown[M adk.MessageType](t *testing.T, w way) {
+func testGroupsDown(t *testing.T, w way) {
+	everything := func(context.Context, toolsearch.Document) bool { return true }
 	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch} {
 		for name, tt := range map[string]struct {
 			answered bool // before it failed
@@ -311,39 +295,34 @@ func testGroupsDown[M adk.MessageType](t *testing.T, w way) {
 			isNamed  bool
 		}{
 			"never answered":                     {false, nil, true},
-			"never answered, with a filter":      {false, func(context.Context, toolsearch.Document) bool { return true }, false},
+			"never answered, with a filter":      {false, everything, false},
 			"answered once":                      {true, nil, true},
-			"answered once, and may be seen":     {true, func(context.Context, toolsearch.Document) bool { return true }, true},
+			"answered once, and may be seen":     {true, everything, true},
 			"answered once, and may not be seen": {true, func(_ context.Context, doc toolsearch.Document) bool { return doc.Namespace == "a" }, false},
 		} {
 			s := newServers("a", "billing")
 			s.config.Protocol, s.config.Filter = protocol, tt.filter
-			middleware := newMiddleware[M](t, s.config)
-			b := s.of["billing"]
+			run := running(t, w, s.config)
 			if tt.answered {
-				converse(t, w, with(middleware))
+				run()
 			}
-			b.err = errors.New("no route to host")
+			s.of["billing"].err = errors.New("no route to host")
 			turns := []turn{searching(`{"query":"日历"}`), selecting("refund"), calling("refund"), selecting("a_tool")}
-			o := converse(t, w, with(middleware), turns...)
-			require.NoError(t, o.err)
+			o := run(turns...)
 			for i, isMiss := range []bool{true, true, true, false} {
 				result := o.result(t, fmt.Sprint("call_", i+1))
 				assert.Equal(t, isMiss && tt.isNamed, strings.Contains(result, "Not answering at the moment: billing."), "%s, %v: %s", name, protocol, result)
 			}
-			b.err = nil
-			o = converse(t, w, with(middleware), turns[0])
-			assert.NotContains(t, o.result(t, "call_1"), "Not answering", "%s: it is back", name)
+			s.of["billing"].err = nil
+			assert.NotContains(t, run(turns[0]).result(t, "call_1"), "Not answering", "%s: it is back", name)
 		}
 	}
 }
 
 // A group that fails keeps its last good answer, and costs the others nothing.
-func TestGroupsFailAlone(t *testing.T) {
-	inAllWays(t, testGroupsFailAlone[chat], testGroupsFailAlone[agentic])
-}
+func TestGroupsFailAlone(t *testing.T) { everyWay(t, testGroupsFailAlone) }
 
-func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
+func testGroupsFailAlone(t *testing.T, w way) {
 	s := newServers("a", "b", "c")
 	s.config.DynamicTools = testtools.EchoTools("ring: Rings")
 	s.config.Index = func(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
@@ -352,12 +331,17 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 		}
 		return toolsearch.Keyword(ctx, docs)
 	}
+	s.config.Annotate = func(info *schema.ToolInfo) toolsearch.Annotation {
+		if info.Name == "unspeakable" {
+			panic("no word for it")
+		}
+		return toolsearch.Annotate(info)
+	}
 	s.of["b"].err = errors.New("no route to host")
-	middleware := newMiddleware[M](t, s.config)
+	agent := running(t, w, s.config)
 	run := func(names string) ([]string, [][]string) {
 		t.Helper()
-		o := converse(t, w, with(middleware), selecting("a_tool,b_tool,c_tool"))
-		checkSaw(t, "the model", o, "tool_search", strings.TrimSpace("tool_search "+names))
+		checkSaw(t, "the model", agent(selecting("a_tool,b_tool,c_tool")), "tool_search", strings.TrimSpace("tool_search "+names))
 		return s.reset()
 	}
 
@@ -376,6 +360,7 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 		"no tools":          func(b *server) { b.serveTools() },
 		"no tool can be":    func(b *server) { b.serve("tool_search: Does") },
 		"cannot index that": func(b *server) { b.serve("unindexable: Does") },
+		"no word for it":    func(b *server) { b.serve("unspeakable: Does") },
 	} {
 		fail(s.of["b"])
 		for i := range 2 { // the first run also has to take what is new of the others
@@ -390,22 +375,21 @@ func testGroupsFailAlone[M adk.MessageType](t *testing.T, w way) {
 		}
 		s.of["b"].serve("b_tool: Does")
 	}
-	asked := s.of["a"].asked.Load()
-	assert.Equal(t, asked, s.of["b"].asked.Load(), "each Source is asked once a run")
+	assert.Equal(t, s.of["a"].asked.Load(), s.of["b"].asked.Load(), "each Source is asked once a run")
 }
 
 // Of two tools of one name the tool of the earlier group stays. An event says what to do.
-func TestGroupsClash(t *testing.T) { inAllWays(t, testGroupsClash[chat], testGroupsClash[agentic]) }
+func TestGroupsClash(t *testing.T) { everyWay(t, testGroupsClash) }
 
-func testGroupsClash[M adk.MessageType](t *testing.T, w way) {
+func testGroupsClash(t *testing.T, w way) {
 	s := newServers("a", "b")
 	s.config.Groups = append(s.config.Groups, toolsearch.Group{Name: "fixed", Tools: testtools.EchoTools("first: Does")})
 	s.of["a"].serve("only_a: Does")
 	s.of["b"].serve("search: Searches in b", "first: Does in b", "only_b: Does")
-	middleware := newMiddleware[M](t, s.config)
+	agent := running(t, w, s.config)
 	run := func(want string) []string {
 		t.Helper()
-		o := converse(t, w, with(middleware), selecting("search"))
+		o := agent(selecting("search"))
 		require.Len(t, o.last().Tools, 2)
 		assert.Equal(t, want, o.last().Tools[1].Desc)
 		told, _ := s.reset()
@@ -424,8 +408,7 @@ func testGroupsClash[M adk.MessageType](t *testing.T, w way) {
 	// New values of the same tools, in another order, of the group that lost a tool.
 	s.of["b"].serve("only_b: Does", "first: Does in b", "search: Searches in b")
 	assert.Empty(t, run("Searches in a"))
-	o := converse(t, w, with(middleware), calling("only_b"))
-	assert.Equal(t, "only_b ran with {}", o.result(t, "call_1"))
+	assert.Equal(t, "only_b ran with {}", agent(calling("only_b")).result(t, "call_1"))
 	s.of["a"].serve("only_a: Does")
 	run("Searches in b")
 }
@@ -570,8 +553,7 @@ func TestTaskPreselectsByGroup(t *testing.T) {
 	}}
 	const task = "Find my record. I need a hotel with breakfast near the airport and the beach, sunscreen, a passport, " +
 		"a ferry to the museum, umbrellas, currency, vaccines, luggage, postcards, souvenirs, restaurants, festivals, mountains, guidebooks, taxis and embassies."
-	o := converseOn(context.Background(), t, way{}, agentOver[chat](t, config), []message{userSays(task)})
-	checkSaw(t, "the model", o, "tool_search find_green")
+	checkSaw(t, "the model", play(t, conversation{config: config, asks: task}, way{}), "tool_search find_green")
 }
 
 // Groups whose tools cannot be indexed together are indexed one by one, the smallest first: a server
@@ -591,9 +573,7 @@ func TestSmallestGroupIsIndexedFirst(t *testing.T) {
 		}
 		return toolsearch.Keyword(ctx, docs)
 	}
-	o := converse(t, way{}, agentOver[chat](t, s.config), selecting("good_tool,evil_tool"))
-	require.NoError(t, o.err)
-	assert.Equal(t, []string{"tool_search", "good_tool"}, o.last().ToolNames())
+	checkSaw(t, "the model", running(t, way{}, s.config)(selecting("good_tool,evil_tool")), "tool_search", "tool_search good_tool")
 	together, alone := []string{"evil_second", "evil_tool", "good_tool"}, []string{"good_tool"}
 	assert.Equal(t, [][]string{together, alone, together}, indexed[len(indexed)-3:], "what was indexed")
 }
