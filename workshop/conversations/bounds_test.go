@@ -32,7 +32,7 @@ func TestFloodDoesNotFillThePreselection(t *testing.T) {
 	for i := range 1000 {
 		specs = append(specs, fmt.Sprintf("mcp__evil__send_an_e_mail_%d: Send an e-mail", i))
 	}
-	config := toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf(specs...)}}, Preselect: 3,
+	config := toolsearch.Config{Groups: sourced(specs...), Preselect: 3,
 		Limits: toolsearch.Limits{MaxPerNamespace: 2}}
 	o := converseOn(context.Background(), t, way{}, agentOver[chat](t, config), []message{userSays("Send an e-mail")})
 	got := o.requests[0].ToolNames()

@@ -425,7 +425,7 @@ func TestTexts(t *testing.T) {
 // New copies the map of texts, so a program may change it afterwards.
 func TestTextsOfACopy(t *testing.T) {
 	texts := map[string]string{"no-match": "Nothing."}
-	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("fax: Faxes")}}, Texts: texts})
+	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: sourced("fax: Faxes"), Texts: texts})
 	texts["no-match"], texts["no such key"] = "Lies.", "Lies."
 	o := converse(t, way{}, with(middleware), searching(`{"query":"zzz"}`), say("done"))
 	require.NoError(t, o.err)

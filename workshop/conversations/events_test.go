@@ -315,11 +315,11 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 		// The answer to wrong arguments has the definition.
 		{name: "wrong arguments of a dispatched call", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{dispatching("send_mail", `{"city":7}`)}, want: told{"load [][][send_mail]", "load [send_mail][][]"}},
-		{name: "a source answers for the first time", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("fax: Faxes", "cut_grass: Mows")}}}, turns: []turn{selecting("fax")},
+		{name: "a source answers for the first time", config: toolsearch.Config{Groups: sourced("fax: Faxes", "cut_grass: Mows")}, turns: []turn{selecting("fax")},
 			want: told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][] changed"}},
 		{name: "a source fails", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: down}}}, turns: []turn{selecting("send_mail")},
 			want: told{"failure Source, no mower: true", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed"}},
-		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: sourceOf("clock: Lies", "fax: Faxes")}}}, static: testtools.EchoTools("clock: The time"),
+		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: sourced("clock: Lies", "fax: Faxes")}, static: testtools.EchoTools("clock: The time"),
 			want: told{"catalog 7 +2 -0", "failure Source, no mower: false"}},
 		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: testtools.Canned{Err: errMower}.Index},
 			want: told{"failure Preselect, no mower: true"}},
@@ -334,52 +334,6 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 				assert.Empty(t, sent, "%s: the events of the caller without SendEvents", tt.name)
 			}
 		}
-	}
-}
-
-// A CatalogEvent says how an answer of Source changed the catalog. An answer that changes nothing
-// has no event.
-func TestCatalogEvents(t *testing.T) {
-	inAllWays(t, testCatalogEvents[chat], testCatalogEvents[agentic])
-}
-
-func testCatalogEvents[M adk.MessageType](t *testing.T, w way) {
-	s := &server{}
-	config := s.config() // has one tool that never changes
-	var events []toolsearch.Event
-	config.OnEvent = func(_ context.Context, e toolsearch.Event) { events = append(events, e) }
-	middleware := newMiddleware[M](t, config)
-	assert.Empty(t, events, "the events of New")
-	for _, tt := range []struct {
-		name                  string
-		specs                 []string
-		tools, added, removed int // 0 tools mean that there is no event
-	}{
-		{"the first answer", []string{"send_mail: Sends", "list_stocks: Prices"}, 3, 2, 0},
-		{"the same answer", []string{"send_mail: Sends", "list_stocks: Prices"}, 0, 0, 0},
-		{"the same tools in another order", []string{"list_stocks: Prices", "send_mail: Sends"}, 0, 0, 0},
-		{"a further tool", []string{"send_mail: Sends", "list_stocks: Prices", "fax: Faxes"}, 4, 1, 0},
-		{"one tool in place of two", []string{"fax: Faxes", "cut_grass: Mows"}, 3, 1, 2},
-		{"another definition", []string{"fax: Beeps", "cut_grass: Mows"}, 3, 0, 0},
-		{"only other tools", []string{"water_plants: Waters"}, 2, 1, 2},
-	} {
-		s.serve(tt.specs...)
-		events = nil
-		for range 2 { // the second run changes nothing
-			checkSaw(t, tt.name, converse(t, w, with(middleware)), "tool_search")
-		}
-		if tt.tools == 0 {
-			assert.Empty(t, events, tt.name)
-			continue
-		}
-		require.Len(t, events, 1, tt.name)
-		e, is := events[0].(*toolsearch.CatalogEvent)
-		require.True(t, is, tt.name)
-		assert.Positive(t, e.Duration, tt.name)
-		assert.Greater(t, e.Tokens, e.ListTokens, "%s: tokens of the definitions, and of the list", tt.name)
-		assert.Positive(t, e.ListTokens, tt.name)
-		e.Duration, e.Tokens, e.ListTokens = 0, 0, 0
-		assert.Equal(t, &toolsearch.CatalogEvent{Tools: tt.tools, Added: tt.added, Removed: tt.removed}, e, tt.name)
 	}
 }
 

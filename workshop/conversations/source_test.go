@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
@@ -70,24 +69,21 @@ func (s *server) config() toolsearch.Config {
 	}
 }
 
-func TestSource(t *testing.T) { inAllWays(t, testSource[chat], testSource[agentic]) }
+// Source is asked once a run. A CatalogEvent says how its answer changed the catalog. An answer that changes nothing
+// is not indexed, and has no event.
+func TestSource(t *testing.T) { everyWay(t, testSource) }
 
 // When one tool of a hundred changes, only its text is embedded.
 func TestSourceEmbedsWhatChanged(t *testing.T) {
-	for name, config := range map[string]func(toolsearch.Indexer) toolsearch.Config{
-		"alone": func(e toolsearch.Indexer) toolsearch.Config { return toolsearch.Config{Index: e} },
-		"in a hybrid": func(e toolsearch.Indexer) toolsearch.Config {
-			return toolsearch.Config{Index: toolsearch.Hybrid(toolsearch.BM25, e)}
-		},
-		"a fallback": func(e toolsearch.Indexer) toolsearch.Config {
-			return toolsearch.Config{Index: toolsearch.BM25, Fallback: e}
-		},
+	e := &countingEmbedder{}
+	index := toolsearch.Embedding(e)
+	for name, config := range map[string]toolsearch.Config{
+		"alone": {Index: index}, "in a hybrid": {Index: toolsearch.Hybrid(toolsearch.BM25, index)},
+		"a fallback": {Index: toolsearch.BM25, Fallback: index},
 	} {
-		e := &countingEmbedder{}
 		s := &server{}
-		c := config(toolsearch.Embedding(e))
-		c.Groups = []toolsearch.Group{{Source: s.source}}
-		middleware := newMiddleware[chat](t, c)
+		config.Groups = []toolsearch.Group{{Source: s.source}}
+		run := running(t, way{}, config)
 		specs := make([]string, 100)
 		for i := range specs {
 			specs[i] = fmt.Sprintf("tool_%d: Does it", i)
@@ -96,8 +92,7 @@ func TestSourceEmbedsWhatChanged(t *testing.T) {
 			t.Helper()
 			s.serve(specs...)
 			e.texts.Store(0)
-			o := converse(t, way{}, with(middleware))
-			require.NoError(t, o.err)
+			run()
 			assert.Equal(t, texts, e.texts.Load(), "%s, %s: the texts that are embedded", name, what)
 		}
 		step(100, "the first answer")
@@ -122,90 +117,91 @@ func (e *countingEmbedder) EmbedStrings(_ context.Context, texts []string, _ ...
 	return vectors, nil
 }
 
-func testSource[M adk.MessageType](t *testing.T, w way) {
+func testSource(t *testing.T, w way) {
 	s := &server{}
-	middleware := newMiddleware[M](t, s.config())
-	built := s.indexed.Load() // New indexes the tool that never changes
-	asked := int32(0)
-	step := func(name string, indexed int32, names string, turns []turn, saw ...string) outcome {
-		t.Helper()
-		o := converse(t, w, with(middleware), turns...)
-		checkSaw(t, name, o, saw...)
-		checkAnnounced(t, o, strings.Fields(names)...)
-		asked++
-		assert.Equal(t, asked, s.asked.Load(), "%s: Source is asked once a run", name)
-		assert.Equal(t, indexed, s.indexed.Load()-built, "%s: how often the catalog was indexed", name)
-		return o
+	config := s.config()
+	var changes []*toolsearch.CatalogEvent
+	failed, changed := config.OnEvent, hearing(&changes)
+	config.OnEvent = func(ctx context.Context, e toolsearch.Event) {
+		failed(ctx, e)
+		changed(ctx, e)
 	}
-	mail, stocks := "send_mail: Sends an e-mail", "list_stocks: Prices of shares"
-
-	s.serve(mail, stocks)
-	step("the first answer", 1, "get_weather list_stocks send_mail", []turn{searching(`{"query":"mail"}`), calling("send_mail")},
-		"tool_search", "tool_search send_mail", "tool_search send_mail")
-	s.serve(mail, stocks)
-	step("the same tools as new values", 1, "get_weather list_stocks send_mail", nil, "tool_search")
-	s.serve(stocks, mail)
-	step("another order", 1, "get_weather list_stocks send_mail", []turn{selecting("list_stocks")}, "tool_search", "tool_search list_stocks")
-	s.serve(stocks, mail, "cut_grass: Mows")
-	step("a further tool", 2, "get_weather cut_grass list_stocks send_mail", []turn{searching(`{"query":"mows"}`)},
-		"tool_search", "tool_search cut_grass")
-	s.serve(stocks)
-	o := step("two tools fewer", 3, "get_weather list_stocks", []turn{selecting("send_mail,list_stocks"), calling("cut_grass")},
-		"tool_search", "tool_search list_stocks", "tool_search list_stocks")
+	run := running(t, w, config)
+	indexed, asked := s.indexed.Load(), int32(0) // New indexes the tool that never changes
+	const mail, stocks, grass = "send_mail: Sends an e-mail", "list_stocks: Prices of shares", "cut_grass: Mows"
+	for _, tt := range []struct {
+		name              string
+		serves            []string
+		event             toolsearch.CatalogEvent // with 0 tools there is none
+		names, query, saw string                  // what the reminder lists, a query, and what it loads
+	}{
+		{"the first answer", []string{mail, stocks}, toolsearch.CatalogEvent{Tools: 3, Added: 2}, "list_stocks send_mail", "mail", "send_mail"},
+		{"the same tools as new values", []string{mail, stocks}, toolsearch.CatalogEvent{}, "list_stocks send_mail", "mail", "send_mail"},
+		{"another order", []string{stocks, mail}, toolsearch.CatalogEvent{}, "list_stocks send_mail", "select:list_stocks", "list_stocks"},
+		{"a further tool", []string{stocks, mail, grass}, toolsearch.CatalogEvent{Tools: 4, Added: 1}, "cut_grass list_stocks send_mail",
+			"mows", "cut_grass"},
+		{"two tools fewer", []string{stocks}, toolsearch.CatalogEvent{Tools: 2, Removed: 2}, "list_stocks", "prices", "list_stocks"},
+		{"another description", []string{stocks + " and bonds"}, toolsearch.CatalogEvent{Tools: 2}, "list_stocks", "bonds", "list_stocks"},
+		{"two tools in place of one", []string{mail, grass}, toolsearch.CatalogEvent{Tools: 3, Added: 2, Removed: 1}, "cut_grass send_mail",
+			"mows", "cut_grass"},
+		{"one other tool", []string{stocks}, toolsearch.CatalogEvent{Tools: 2, Added: 1, Removed: 2}, "list_stocks", "prices", "list_stocks"},
+	} {
+		s.serve(tt.serves...)
+		changes = nil
+		o := run(searching(`{"query":"` + tt.query + `"}`))
+		checkSaw(t, tt.name, o, "tool_search", "tool_search "+tt.saw)
+		checkAnnounced(t, o, strings.Fields("get_weather "+tt.names)...)
+		asked++
+		assert.Equal(t, asked, s.asked.Load(), "%s: how often Source was asked", tt.name)
+		if tt.event.Tools == 0 {
+			assert.Empty(t, changes, tt.name)
+		} else if indexed++; assert.Len(t, changes, 1, tt.name) {
+			e := changes[0]
+			assert.Positive(t, e.Duration, tt.name)
+			assert.Greater(t, e.Tokens, e.ListTokens, "%s: tokens of the definitions, and of the list", tt.name)
+			assert.Positive(t, e.ListTokens, tt.name)
+			e.Duration, e.Tokens, e.ListTokens = 0, 0, 0
+			assert.Equal(t, &tt.event, e, tt.name)
+		}
+		assert.Equal(t, indexed, s.indexed.Load(), "%s: how often a catalog was indexed", tt.name)
+	}
+	o := run(selecting("send_mail"), calling("cut_grass"))
 	assert.Equal(t, []string{"send_mail"}, answerOf(t, o.result(t, "call_1")).NotFound, "the search for a tool that is gone")
 	assert.Equal(t, []string{"cut_grass"}, answerOf(t, o.result(t, "call_2")).NotFound, "the call of a tool that is gone")
-	s.serve("list_stocks: Prices of shares and bonds")
-	step("another description", 4, "get_weather list_stocks", []turn{searching(`{"query":"bonds"}`)}, "tool_search", "tool_search list_stocks")
 	assert.Empty(t, s.errs, "the failure events")
 }
 
 // When Source fails, the last good catalog stays, and an event says what failed.
-func TestSourceFails(t *testing.T) { inAllWays(t, testFailingSource[chat], testFailingSource[agentic]) }
+func TestSourceFails(t *testing.T) { everyWay(t, testFailingSource) }
 
-func testFailingSource[M adk.MessageType](t *testing.T, w way) {
+func testFailingSource(t *testing.T, w way) {
 	s := &server{}
-	s.err = errors.New("no route to host")
-	config := s.config()
-	config.Annotate = func(info *schema.ToolInfo) toolsearch.Annotation {
-		if info.Name == "unspeakable" {
-			panic("no word for it")
-		}
-		return toolsearch.Annotate(info)
-	}
-	middleware := newMiddleware[M](t, config)
-	told := func(name, want string) {
+	run := running(t, w, s.config())
+	check := func(name, told string, names ...string) {
 		t.Helper()
-		require.Len(t, s.errs, 1, "%s: the failure events", name)
-		assert.Contains(t, s.errs[0], want, name)
-		assert.Contains(t, s.errs[0], "Source", name)
 		s.errs = nil
-	}
-	check := func(name string, names ...string) {
-		t.Helper()
-		o := converse(t, w, with(middleware), selecting("get_weather"))
+		o := run(selecting("get_weather"))
 		checkSaw(t, name, o, "tool_search", "tool_search get_weather")
 		checkAnnounced(t, o, names...)
+		if told == "" {
+			assert.Empty(t, s.errs, "%s: the failure events", name)
+		} else if assert.Len(t, s.errs, 1, "%s: the failure events", name) {
+			assert.Contains(t, s.errs[0], told, name)
+			assert.Contains(t, s.errs[0], "Source", name)
+		}
 	}
-
-	check("before it ever answered", "get_weather")
-	told("before it ever answered", "no route to host")
 	s.serve("send_mail: Sends")
-	check("when it answers", "get_weather", "send_mail")
-
-	one := testtools.EchoTools("fax: Faxes")[0]
+	check("when it answers", "", "get_weather", "send_mail")
 	s.panics = true
-	check("a panic", "get_weather", "send_mail")
-	told("a panic", "connection lost")
-	s.serve("unspeakable: x")
-	check("a tool that cannot be annotated", "get_weather", "send_mail")
-	told("a tool that cannot be annotated", "no word for it")
+	check("a panic", "connection lost", "get_weather", "send_mail")
 	s.serve("send_mail: Sends")
 	indexed := s.indexed.Load()
-	check("the last good answer again", "get_weather", "send_mail")
+	check("the last good answer again", "", "get_weather", "send_mail")
 	assert.Equal(t, indexed, s.indexed.Load(), "how often the last good answer is indexed")
-	assert.Empty(t, s.errs, "the failure events")
 
 	// One bad tool does not cost the others of its answer.
+	one, long := testtools.EchoTools("fax: Faxes")[0], strings.Repeat("x", 64<<10)
+	enum := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat(long, 8)+`"]}}}`)
 	for _, tt := range []struct {
 		name, told string
 		tools      []tool.BaseTool
@@ -220,16 +216,17 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 		{"the name of a tool of DynamicTools", "another dynamic tool", testtools.EchoTools("get_weather: Lies", "fax: Faxes")},
 		{"the name of the search tool", "meta-tool", testtools.EchoTools("fax: Faxes", "tool_search: Phishes")},
 		{"a name of 200 KB", "200000 bytes", testtools.EchoTools("fax: Faxes", strings.Repeat("n", 200_000)+": Longest")},
+		{"a long description", `"long": a description of 65537 bytes; at most 65536 are taken`,
+			testtools.EchoTools("long: "+long+"x", "fax: "+long)},
+		{"a long schema", `"long": the schema of its parameters is longer than 524288 bytes`, []tool.BaseTool{one, withSchema("long", enum)}},
 		{"a schema that cannot be written", "wrong, too large",
 			[]tool.BaseTool{one, withSchema("bad", &jsonschema.Schema{Type: "object", Default: math.Inf(1)})}},
 		{"a schema that contains itself", "wrong, too large", []tool.BaseTool{one, withSchema("bad", circular())}},
 		{"a schema nested 250 deep", "wrong, too large", []tool.BaseTool{one, withSchema("deep", nested(250, strings.Repeat("long ", 800)))}},
 	} {
 		s.serveTools(tt.tools...)
-		check(tt.name, "get_weather", "fax")
-		told(tt.name, tt.told)
-		check(tt.name+", again", "get_weather", "fax")
-		assert.Empty(t, s.errs, "%s: the failure events of an answer that has not changed", tt.name)
+		check(tt.name, tt.told, "get_weather", "fax")
+		check(tt.name+", again", "", "get_weather", "fax")
 	}
 }
 
@@ -237,20 +234,13 @@ func testFailingSource[M adk.MessageType](t *testing.T, w way) {
 // the last connection are used.
 func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
 	s := &server{}
-	middleware := newMiddleware[chat](t, s.config())
-	send := &schema.ToolInfo{Name: "send_mail", Desc: "Sends"}
-	run := func() string {
-		t.Helper()
-		o := converse(t, way{}, with(middleware), calling("send_mail"))
-		require.NoError(t, o.err)
-		return o.result(t, "call_1")
-	}
+	run := running(t, way{}, s.config())
 	for _, connection := range []string{"first", "second"} {
-		s.serveTools(&fixedTool{testtools.PlainTool{Of: send}, connection})
-		assert.Equal(t, connection, run())
+		s.serveTools(&fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "send_mail", Desc: "Sends"}}, connection})
+		assert.Equal(t, connection, run(calling("send_mail")).result(t, "call_1"))
 	}
 	s.err = errors.New("no route to host")
-	assert.Equal(t, "second", run())
+	assert.Equal(t, "second", run(calling("send_mail")).result(t, "call_1"))
 }
 
 func withSchema(name string, parameters *jsonschema.Schema) tool.BaseTool {
@@ -275,12 +265,9 @@ func nested(depth int, description string) *jsonschema.Schema {
 }
 
 // A schema that providers refuse is mended, and an event says so.
-func TestSourceMendsSchemas(t *testing.T) {
-	inAllWays(t, testMendedSchemas[chat], testMendedSchemas[agentic])
-}
+func TestSourceMendsSchemas(t *testing.T) { everyWay(t, testMendedSchemas) }
 
-func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
-	s := &server{}
+func testMendedSchemas(t *testing.T, w way) {
 	list := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties()}
 	list.Properties.Set("names", &jsonschema.Schema{Type: "array"})
 	list.Properties.Set("pair", &jsonschema.Schema{Type: "array", PrefixItems: []*jsonschema.Schema{{Type: "string"}}})
@@ -290,39 +277,44 @@ func testMendedSchemas[M adk.MessageType](t *testing.T, w way) {
 		"not":{"required":["from"]},"$defs":{"file":{"type":"object","properties":{"path":{"type":"string"}}}}}`)
 	odd := schemaOf(t, oddSchema)
 	odd.Properties.Value("number").Extras = map[string]any{"type": 7}
-	long := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 512<<10)+`"]}}}`)
+	s := &server{}
 	s.serveTools(withSchema("list", list), withSchema("word", &jsonschema.Schema{Type: "string"}), withSchema("choice", choice),
-		withSchema("odd", odd), withSchema("long", long))
-	o := converse(t, w, agentOver[M](t, s.config()), selecting("list,word,choice,odd,long"))
+		withSchema("odd", odd))
+	o := running(t, w, s.config())(selecting("list,word,choice,odd"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search list word choice odd")
 	require.Len(t, s.errs, 1, "the failure events")
-	assert.Contains(t, s.errs[0], `"list": mended: the schema of its parameters has an array without items`)
-	assert.Contains(t, s.errs[0], `"word": mended: the schema of its parameters is not that of an object`)
-	assert.Contains(t, s.errs[0], `"choice": mended: the schema of its parameters has anyOf, oneOf, allOf or not at its top`)
-	assert.Contains(t, s.errs[0], `"odd": mended: the schema of its parameters has a type that JSON Schema does not have`)
-	assert.Contains(t, s.errs[0], `"odd": kept: a parameter has the name "bad name!", which Anthropic refuses`)
-	assert.Contains(t, s.errs[0], `"long": the schema of its parameters is longer than 524288 bytes`)
-	for _, info := range o.last().Tools {
-		definition, err := info.ToJSONSchema()
-		require.NoError(t, err)
-		text, err := json.Marshal(definition)
-		require.NoError(t, err)
-		switch info.Name {
-		case "list":
-			assert.JSONEq(t, `{"type":"object","properties":{"names":{"type":"array","items":{"description":"any value"}},
-				"pair":{"type":"array","prefixItems":[{"type":"string"}],"items":{"description":"any value"}}}}`, string(text))
-		case "choice":
-			assert.JSONEq(t, `{"type":"object","properties":{"to":{"type":"string"},"by":{"type":"string"},"text":{"type":"string"},"path":{"type":"string"}},
-				"required":["to","by"],"$defs":{"file":{"type":"object","properties":{"path":{"type":"string"}}}}}`, string(text))
-		case "odd":
-			assert.JSONEq(t, `{"type":"object","properties":{"bad name!":{"type":"string"},"foo":{"description":"any value"},"number":{"title":"n"},
-				"list":{"type":"array","items":{"title":"t","properties":{"any":{"description":"any value"}}}}}}`, string(text))
-		case "word":
-			assert.JSONEq(t, `{"type":"object"}`, string(text))
-		}
+	for _, want := range []string{
+		`"list": mended: the schema of its parameters has an array without items`,
+		`"word": mended: the schema of its parameters is not that of an object`,
+		`"choice": mended: the schema of its parameters has anyOf, oneOf, allOf or not at its top`,
+		`"odd": mended: the schema of its parameters has a type that JSON Schema does not have`,
+		`"odd": kept: a parameter has the name "bad name!", which Anthropic refuses`,
+	} {
+		assert.Contains(t, s.errs[0], want)
+	}
+	for i, want := range []string{
+		`{"type":"object","properties":{"names":{"type":"array","items":{"description":"any value"}},
+			"pair":{"type":"array","prefixItems":[{"type":"string"}],"items":{"description":"any value"}}}}`,
+		`{"type":"object"}`,
+		`{"type":"object","properties":{"to":{"type":"string"},"by":{"type":"string"},"text":{"type":"string"},"path":{"type":"string"}},
+			"required":["to","by"],"$defs":{"file":{"type":"object","properties":{"path":{"type":"string"}}}}}`,
+		`{"type":"object","properties":{"bad name!":{"type":"string"},"foo":{"description":"any value"},"number":{"title":"n"},
+			"list":{"type":"array","items":{"title":"t","properties":{"any":{"description":"any value"}}}}}}`,
+	} {
+		assert.JSONEq(t, want, parametersOf(t, o.last().Tools[1+i]))
 	}
 	assert.Nil(t, list.Properties.Value("names").Items, "the items of the schema that Source gave")
 	assert.Len(t, choice.AnyOf, 2, "the choice of the schema that Source gave")
+}
+
+// parametersOf returns a tool's schema as JSON.
+func parametersOf(t *testing.T, info *schema.ToolInfo) string {
+	t.Helper()
+	definition, err := info.ToJSONSchema()
+	require.NoError(t, err)
+	text, err := json.Marshal(definition)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // oddSchema has types that JSON Schema does not have, and a parameter whose name Anthropic refuses.
@@ -336,32 +328,14 @@ func schemaOf(t testing.TB, text string) *jsonschema.Schema {
 	return s
 }
 
-// A tool of a Source whose description is beyond the bound is left out, and the others stay.
-func TestSourceBoundsDescriptions(t *testing.T) {
-	inAllWays(t, testBoundedDescriptions[chat], testBoundedDescriptions[agentic])
-}
-
-func testBoundedDescriptions[M adk.MessageType](t *testing.T, w way) {
-	s := &server{}
-	s.serve("long: "+strings.Repeat("x", 64<<10+1), "short: "+strings.Repeat("x", 64<<10))
-	o := converse(t, w, agentOver[M](t, s.config()), selecting("long,short"))
-	checkSaw(t, "the model", o, "tool_search", "tool_search short")
-	require.Len(t, s.errs, 1, "the failure events")
-	assert.Contains(t, s.errs[0], `"long": a description of 65537 bytes; at most 65536 are taken`)
-}
-
 // Tools that are alike but for what cannot be written as JSON are told apart.
 func TestUnreadableSchemasAreToldApart(t *testing.T) {
 	s := &server{}
-	middleware := newMiddleware[chat](t, s.config())
-	strange := func(name, description string) tool.BaseTool {
-		return echo(&schema.ToolInfo{Name: name, Desc: description, Extra: map[string]any{"f": func() {}, "n": math.NaN()},
-			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object"})})
-	}
+	run := running(t, way{}, s.config())
 	for _, name := range []string{"one", "two"} {
-		s.serveTools(strange(name, "Does"))
-		o := converse(t, way{}, with(middleware))
-		checkAnnounced(t, o, "get_weather", name)
+		s.serveTools(echo(&schema.ToolInfo{Name: name, Desc: "Does", Extra: map[string]any{"f": func() {}, "n": math.NaN()},
+			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object"})}))
+		checkAnnounced(t, run(), "get_weather", name)
 	}
 	assert.Empty(t, s.errs, "the failure events")
 }
@@ -373,16 +347,14 @@ func TestWhatMatchesNothingIsReported(t *testing.T) {
 	config := s.config()
 	config.AlwaysLoaded = []string{"github:*", "get_weather", "send_*"}
 	config.Filter = toolsearch.FilterTools([]string{"github"}, nil)
-	o := converse(t, way{}, agentOver[chat](t, config))
-	require.NoError(t, o.err)
+	running(t, way{}, config)()
 	assert.Equal(t, []string{`toolsearch: AlwaysLoaded: no tool matches "github:*"`,
 		"toolsearch: Filter lets none of 2 tools pass", `toolsearch: Filter: no tool matches server "github"`}, s.errs)
 
-	var told []string
-	_, err := toolsearch.New(t.Context(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), AlwaysLoaded: []string{"slack:*", "tag:x"},
-		OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
-	require.NoError(t, err)
-	assert.Equal(t, []string{`toolsearch: AlwaysLoaded: no tool matches "tag:x"`}, told)
+	var told []*toolsearch.FailureEvent
+	newMiddleware[chat](t, toolsearch.Config{AlwaysLoaded: []string{"slack:*", "tag:x"}, OnEvent: hearing(&told)})
+	require.Len(t, told, 1)
+	assert.EqualError(t, told[0].Err, `toolsearch: AlwaysLoaded: no tool matches "tag:x"`)
 }
 
 type ownClock struct{}
@@ -398,4 +370,9 @@ func (*ownClock) InvokableRun(context.Context, string, ...tool.Option) (string, 
 // sourceOf is a Source that always answers with the same tools.
 func sourceOf(specs ...string) func(context.Context) ([]tool.BaseTool, error) {
 	return func(context.Context) ([]tool.BaseTool, error) { return testtools.EchoTools(specs...), nil }
+}
+
+// sourced are groups with a Source that always answers with the same tools.
+func sourced(specs ...string) []toolsearch.Group {
+	return []toolsearch.Group{{Source: sourceOf(specs...)}}
 }
