@@ -13,7 +13,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -21,36 +20,28 @@ import (
 // Tools of one name: the agent's own, those of other middlewares, and definitions that providers refuse.
 
 func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
-	var specs, names []string
-	for i := range 70 {
-		names = append(names, fmt.Sprintf("move_%d", i))
-		specs = append(specs, names[i]+": Moves")
-	}
 	for _, tt := range []struct {
-		config            toolsearch.Config
+		most, ceiling     int // MaxResults, MaxResultsCap
 		unasked, thousand int // results of a query that asks for no number, and of a query that asks for 1000
 	}{
-		{toolsearch.Config{}, toolsearch.DefaultMaxResults, toolsearch.DefaultMaxResultsCap},
-		{toolsearch.Config{MaxResults: 7}, 7, toolsearch.DefaultMaxResultsCap},
-		{toolsearch.Config{MaxResults: 60}, 60, 60},
-		{toolsearch.Config{Limits: toolsearch.Limits{MaxResultsCap: 60}}, toolsearch.DefaultMaxResults, 60},
-		{toolsearch.Config{Limits: toolsearch.Limits{MaxResultsCap: 3}}, 3, 3},
-		{toolsearch.Config{MaxResults: 2, Limits: toolsearch.Limits{MaxResultsCap: 4}}, 2, 4},
+		{0, 0, toolsearch.DefaultMaxResults, toolsearch.DefaultMaxResultsCap},
+		{7, 0, 7, toolsearch.DefaultMaxResultsCap},
+		{60, 0, 60, 60},
+		{0, 60, toolsearch.DefaultMaxResults, 60},
+		{0, 3, 3, 3},
+		{2, 4, 2, 4},
 	} {
-		config := tt.config
-		config.DynamicTools = testtools.EchoTools(specs...)
-		_, runCtx, err := newMiddleware[chat](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-		require.NoError(t, err)
+		tool := searchTool(t, toolsearch.Config{DynamicTools: numberedTools(70), MaxResults: tt.most,
+			Limits: toolsearch.Limits{MaxResultsCap: tt.ceiling}})
 		for arguments, want := range map[string]int{
-			`{"query":"move"}`:                                    tt.unasked,
-			`{"query":"move","max_results":1000}`:                 tt.thousand,
-			`{"query":"move","max_results":1}`:                    1,
-			`{"query":"select:` + strings.Join(names, ",") + `"}`: len(names), // a selection has no limit
+			`{"query":"tool"}`:                                            tt.unasked,
+			`{"query":"tool","max_results":1000}`:                         tt.thousand,
+			`{"query":"tool","max_results":1}`:                            1,
+			`{"query":"select:` + strings.Join(toolNames(70), ",") + `"}`: 70, // a selection has no limit
 		} {
-			text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(context.Background(), arguments)
+			text, err := tool.InvokableRun(t.Context(), arguments)
 			require.NoError(t, err)
-			assert.Len(t, answerOf(t, text).Matches, want, "MaxResults %d, MaxResultsCap %d, %.50s",
-				tt.config.MaxResults, tt.config.Limits.MaxResultsCap, arguments)
+			assert.Len(t, answerOf(t, text).Matches, want, "%+v, %.50s", tt, arguments)
 		}
 	}
 }
@@ -130,35 +121,31 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 
 // testClash checks the error of BeforeAgent, and the error that the caller of a run gets.
 func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
-	defer func() { assert.Nil(t, recover(), "it panicked") }()
-	c.config.DynamicTools = testtools.NewsTools()
-	ours := newMiddleware[M](t, c.config)
-	handlers := []adk.TypedChatModelAgentMiddleware[M]{&addingMiddleware[M]{tools: c.added}}
+	agent := with[M](&addingMiddleware[M]{tools: c.added})
+	agent.ToolsConfig = toolsConfig(c.static...)
 	if c.eino {
 		theirs, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows")})
 		require.NoError(t, err)
-		handlers = append(handlers, theirs)
+		agent.Handlers = append(agent.Handlers, theirs)
 	}
 	if c.first != nil {
-		handlers = append(handlers, newMiddleware[M](t, *c.first))
+		agent.Handlers = append(agent.Handlers, newMiddleware[M](t, *c.first))
 	}
-
 	ctx, runCtx := context.Background(), &adk.ChatModelAgentContext{Tools: c.static}
 	var err error
-	for _, handler := range handlers {
+	for _, handler := range agent.Handlers {
 		ctx, runCtx, err = handler.BeforeAgent(ctx, runCtx)
 		require.NoError(t, err)
 	}
+	ours := newMiddleware[M](t, c.config)
 	_, _, err = ours.BeforeAgent(ctx, runCtx)
 	checkMessage(t, "BeforeAgent", err, c.want)
 
-	model := toolsearchtest.NewModel[M](say("done"))
-	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(c.static...),
-		Handlers: append(handlers, ours)})
-	events, err := runAgent(context.Background(), agent, w, []message{userSays("What is new?")})
-	checkMessage(t, "the run", err, c.want)
-	assert.Empty(t, events, "the events of the run")
-	assert.Empty(t, model.Requests(), "the model calls of the run")
+	agent.Handlers = append(agent.Handlers, ours)
+	o := converse(t, w, agent)
+	checkMessage(t, "the run", o.err, c.want)
+	assert.Empty(t, o.events, "the events of the run")
+	assert.Empty(t, o.requests, "the model calls of the run")
 }
 
 func TestBeforeAgentLeavesWhatItIsGivenAlone(t *testing.T) {
@@ -192,14 +179,11 @@ func TestRunFailsOverASearchToolAddedLater(t *testing.T) {
 
 func testAddedLater[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
-		model := toolsearchtest.NewModel[M](say("done"))
-		agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, Handlers: []adk.TypedChatModelAgentMiddleware[M]{
-			newMiddleware[M](t, toolsearch.Config{UseModelToolSearch: native}),
-			&addingMiddleware[M]{tools: testtools.EchoTools("tool_search: Mine")},
-		}})
-		_, err := runAgent(context.Background(), agent, w, question)
-		assert.ErrorContains(t, err, `"tool_search"`)
-		assert.Empty(t, model.Requests(), "model calls")
+		agent := agentOver[M](t, toolsearch.Config{UseModelToolSearch: native})
+		agent.Handlers = append(agent.Handlers, &addingMiddleware[M]{tools: testtools.EchoTools("tool_search: Mine")})
+		o := converse(t, w, agent)
+		assert.ErrorContains(t, o.err, `"tool_search"`)
+		assert.Empty(t, o.requests, "model calls")
 	}
 }
 
@@ -210,43 +194,34 @@ func TestOtherToolsOfANameComeFirst(t *testing.T) {
 }
 
 func testOtherTools[M adk.MessageType](t *testing.T, w way) {
-	type handlers = []adk.TypedChatModelAgentMiddleware[M]
-	own := func() []tool.BaseTool { return []tool.BaseTool{&ownClock{}} }
-	others := map[string]func(ours adk.TypedChatModelAgentMiddleware[M]) (handlers, []tool.BaseTool){
-		"the agent's own": func(ours adk.TypedChatModelAgentMiddleware[M]) (handlers, []tool.BaseTool) {
-			return handlers{ours}, own()
-		},
-		"an earlier middleware's": func(ours adk.TypedChatModelAgentMiddleware[M]) (handlers, []tool.BaseTool) {
-			return handlers{&addingMiddleware[M]{tools: own()}, ours}, nil
-		},
-		"a later middleware's": func(ours adk.TypedChatModelAgentMiddleware[M]) (handlers, []tool.BaseTool) {
-			return handlers{ours, &addingMiddleware[M]{tools: own()}}, nil
-		},
-	}
-	clocks := testtools.EchoTools("clock: A clock of somebody else", "ring: Rings a bell")
+	adding := &addingMiddleware[M]{tools: []tool.BaseTool{&ownClock{}}}
 	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolNativeDeferred,
 		toolsearch.ProtocolDispatch} {
 		for _, part := range []string{"DynamicTools", "Source"} {
-			for whose, place := range others {
+			for _, whose := range []string{"the agent's own", "an earlier middleware's", "a later middleware's"} {
 				var told []*toolsearch.FailureEvent
 				config := toolsearch.Config{Protocol: protocol, OnEvent: hearing(&told)}
-				if part == "Source" {
-					config.Groups = []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return clocks, nil }}}
+				if clocks := []string{"clock: A clock of somebody else", "ring: Rings a bell"}; part == "Source" {
+					config.Groups = sourced(clocks...)
 				} else {
-					config.DynamicTools = clocks
+					config.DynamicTools = testtools.EchoTools(clocks...)
 				}
-				handlers, static := place(newMiddleware[M](t, config))
-				agentConfig := with(handlers...)
-				agentConfig.ToolsConfig = toolsConfig(static...)
-				o := converse(t, w, agentConfig, searching(`{"query":"clock bell"}`), callTool("clock", `{}`))
+				agent := agentOver[M](t, config)
+				switch whose {
+				case "the agent's own":
+					agent.ToolsConfig = toolsConfig(adding.tools...)
+				case "an earlier middleware's":
+					agent.Handlers = slices.Insert(agent.Handlers, 0, adk.TypedChatModelAgentMiddleware[M](adding))
+				default:
+					agent.Handlers = append(agent.Handlers, adding)
+				}
+				o := converse(t, w, agent, searching(`{"query":"clock bell"}`), callTool("clock", `{}`))
 				about := fmt.Sprintf("%v, %s, %s", protocol, part, whose)
 				require.NoError(t, o.err, about)
 				assert.Equal(t, "the agent's own clock", o.result(t, "call_2"), about)
 				assert.NotContains(t, o.result(t, "call_1"), "somebody else", about)
 				for i, r := range o.requests {
-					names := append(r.ToolNames(), r.DeferredNames()...)
-					names = slices.DeleteFunc(names, func(name string) bool { return name != "clock" })
-					assert.Len(t, names, 1, "%s, call %d: the clocks", about, i)
+					checkOnce(t, r, "clock", "%s, call %d", about, i)
 					assert.NotContains(t, r.Messages[0].Text, "clock", "%s, call %d: the reminder", about, i)
 				}
 				require.Len(t, told, 1, "%s: the failures told in a run", about)
@@ -256,22 +231,27 @@ func testOtherTools[M adk.MessageType](t *testing.T, w way) {
 	}
 }
 
+// checkOnce checks that a request has one tool of a name.
+func checkOnce(t *testing.T, r request, name, about string, args ...any) {
+	t.Helper()
+	others := slices.DeleteFunc(append(r.ToolNames(), r.DeferredNames()...), func(n string) bool { return n != name })
+	assert.Equal(t, []string{name}, others, append([]any{about + ": the tools named " + name}, args...)...)
+}
+
 // A dynamic tool that a Filter drops does not hide another tool of its name.
 func TestForbiddenToolsHideNoOthers(t *testing.T) {
 	inAllWays(t, testForbiddenTools[chat], testForbiddenTools[agentic])
 }
 
 func testForbiddenTools[M adk.MessageType](t *testing.T, w way) {
-	ours := newMiddleware[M](t, toolsearch.Config{
+	agent := agentOver[M](t, toolsearch.Config{
 		DynamicTools: testtools.EchoTools("clock: Another clock", "ring: Rings a bell"),
 		Filter:       func(_ context.Context, doc toolsearch.Document) bool { return doc.Name != "clock" },
 	})
-	o := converse(t, w, with[M](ours, &addingMiddleware[M]{tools: []tool.BaseTool{&ownClock{}}}), callTool("clock", `{}`))
-	require.NoError(t, o.err)
+	agent.Handlers = append(agent.Handlers, &addingMiddleware[M]{tools: []tool.BaseTool{&ownClock{}}})
+	o := converse(t, w, agent, callTool("clock", `{}`))
+	checkSaw(t, "the model", o, "tool_search clock", "tool_search clock")
 	assert.Equal(t, "the agent's own clock", o.result(t, "call_1"))
-	for i, r := range o.requests {
-		assert.Contains(t, r.ToolNames(), "clock", "call %d", i)
-	}
 }
 
 // A server's tool with the name of a second middleware's meta-tool is left out, whichever of the
@@ -282,53 +262,45 @@ func TestSecondMiddlewaresToolsComeFirst(t *testing.T) {
 
 func testSecondMiddleware[M adk.MessageType](t *testing.T, w way) {
 	for _, reversed := range []bool{false, true} {
-		hostile := newMiddleware[M](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
-			return testtools.EchoTools("find: Finds nothing", "ring: Rings a bell"), nil
-		}}}})
-		second := newMiddleware[M](t, toolsearch.Config{ToolName: "find", DynamicTools: testtools.EchoTools("mow: Mows")})
-		handlers := []adk.TypedChatModelAgentMiddleware[M]{hostile, second}
+		agent := with(newMiddleware[M](t, toolsearch.Config{Groups: sourced("find: Finds nothing", "ring: Rings a bell")}),
+			newMiddleware[M](t, toolsearch.Config{ToolName: "find", DynamicTools: testtools.EchoTools("mow: Mows")}))
 		if reversed {
-			slices.Reverse(handlers)
+			slices.Reverse(agent.Handlers)
 		}
-		o := converse(t, w, with(handlers...), callTool("find", `{"query":"mow"}`), callTool("mow", `{}`))
+		o := converse(t, w, agent, callTool("find", `{"query":"mow"}`), callTool("mow", `{}`))
 		require.NoError(t, o.err, "reversed %v", reversed)
 		assert.JSONEq(t, `{"matches":["mow"]}`, o.result(t, "call_1"), "reversed %v", reversed)
 		for i, r := range o.requests {
-			assert.Len(t, slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name != "find" }), 1, "reversed %v, call %d", reversed, i)
+			checkOnce(t, r, "find", "reversed %v, call %d", reversed, i)
 		}
 	}
 }
 
-// A parameter that is nil makes Eino panic where it writes the schema. New does not, and an event
-// tells that providers refuse the tool.
-func TestNilParameter(t *testing.T) {
-	for _, index := range []toolsearch.Indexer{nil, toolsearch.BM25} {
-		var told []*toolsearch.FailureEvent
-		config := toolsearch.Config{Index: index, OnEvent: hearing(&told)}
-		config.DynamicTools = []tool.BaseTool{echo(&schema.ToolInfo{
-			Name: "odd", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"x": nil})})}
-		_, err := toolsearch.New(t.Context(), &config)
-		assert.NoError(t, err)
-		require.Len(t, told, 1, "the failure events")
-		assert.ErrorContains(t, told[0].Err, `"odd": the schema of its parameters is wrong`)
-	}
-}
-
-// A name that Anthropic refuses and a type that JSON Schema does not have are reported of DynamicTools, which stay as they
-// are.
+// What providers refuse in DynamicTools is told, and the tools stay as they are. A parameter that is nil makes Eino
+// panic where it writes the schema.
 func TestOddParameters(t *testing.T) {
-	var told []*toolsearch.FailureEvent
-	config := toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("odd", schemaOf(t, oddSchema))}, OnEvent: hearing(&told)}
-	o := converse(t, way{}, agentOver[chat](t, config), selecting("odd"))
+	none := echo(&schema.ToolInfo{Name: "odd",
+		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{"x": nil})})
+	long := `{"type":"object","properties":{"a.b-c_D9":{"type":"string"},"` + strings.Repeat("x", 65) + `":{"type":"string"}}}`
+	for _, tt := range []struct {
+		index toolsearch.Indexer
+		tool  tool.BaseTool
+		want  string
+	}{
+		{nil, none, `"odd": the schema of its parameters is wrong`},
+		{toolsearch.BM25, none, `"odd": the schema of its parameters is wrong`},
+		{nil, withSchema("odd", schemaOf(t, oddSchema)), `providers refuse tool 0, "odd": the schema of its parameters has a type that JSON Schema ` +
+			`does not have; a parameter has the name "bad name!", which Anthropic refuses`},
+		{nil, withSchema("odd", schemaOf(t, long)), `a parameter has the name "xxx`},
+	} {
+		var told []*toolsearch.FailureEvent
+		newMiddleware[chat](t, toolsearch.Config{Index: tt.index, DynamicTools: []tool.BaseTool{tt.tool}, OnEvent: hearing(&told)})
+		require.Len(t, told, 1, "the failure events")
+		assert.ErrorContains(t, told[0].Err, tt.want)
+	}
+	o := running(t, way{}, toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("odd", schemaOf(t, oddSchema))}})(selecting("odd"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search odd")
 	definition, err := o.last().Tools[1].ToJSONSchema()
 	require.NoError(t, err)
 	assert.Equal(t, "foo", definition.Properties.Value("foo").Type)
-	require.Len(t, told, 1, "the failure events")
-	assert.ErrorContains(t, told[0].Err, `providers refuse tool 0, "odd": the schema of its parameters has a type that JSON Schema does not have; a parameter has the name "bad name!", which Anthropic refuses`)
-	config.DynamicTools = []tool.BaseTool{withSchema("odd",
-		schemaOf(t, `{"type":"object","properties":{"a.b-c_D9":{"type":"string"},"`+strings.Repeat("x", 65)+`":{"type":"string"}}}`))}
-	newMiddleware[chat](t, config)
-	require.Len(t, told, 2, "the failure events")
-	assert.ErrorContains(t, told[1].Err, `a parameter has the name "xxx`)
 }

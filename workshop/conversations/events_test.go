@@ -29,11 +29,9 @@ import (
 
 // Events tell how large requests are, and how often the list of tools changes: each time a tool
 // is loaded by default, and never if loaded tools are not in the list.
-func TestEventsTellWhatRequestsCost(t *testing.T) {
-	inAllWays(t, testEventsTellWhatRequestsCost[chat], testEventsTellWhatRequestsCost[agentic])
-}
+func TestEventsTellWhatRequestsCost(t *testing.T) { everyWay(t, testEventsTellWhatRequestsCost) }
 
-func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
+func testEventsTellWhatRequestsCost(t *testing.T, w way) {
 	weather, mail := selecting("get_weather"), selecting("send_mail")
 	for _, tt := range []struct {
 		config  toolsearch.Config
@@ -47,16 +45,16 @@ func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 		{using(toolsearch.ProtocolDispatch), []turn{weather, dispatching("get_weather", "{}"), mail, dispatching("send_mail", "{}")}, 0, 2},
 		{using(toolsearch.ProtocolNativeDeferred), []turn{weather, calling("get_weather"), mail}, 0, 2},
 	} {
-		var searches []*toolsearch.SearchEvent
+		name := tt.config.Protocol
 		var loads []*toolsearch.LoadEvent
-		searched, loaded := hearing(&searches), hearing(&loads)
+		loaded := hearing(&loads)
 		tt.config.OnEvent = func(ctx context.Context, e toolsearch.Event) {
-			searched(ctx, e)
+			if e, ok := e.(*toolsearch.SearchEvent); ok {
+				assert.Equal(t, len(e.Matches) > 0, e.Tokens > 0, "%v: %+v", name, e)
+			}
 			loaded(ctx, e)
 		}
-		name := tt.config.Protocol
-		o := play(t, conversation{config: tt.config, turns: tt.turns}, w)
-		require.NoError(t, o.err, "%v", name)
+		o := running(t, w, tt.config)(tt.turns...)
 		changes, seen, told := 0, 0, 0
 		for i := 1; i < len(o.requests); i++ {
 			if !slices.Equal(o.requests[i].ToolNames(), o.requests[i-1].ToolNames()) {
@@ -79,16 +77,9 @@ func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 		if len(loads) > 0 && loads[len(loads)-1].ToolTokens > 0 {
 			size := 0
 			for _, info := range o.last().Tools {
-				definition, err := info.ToJSONSchema()
-				require.NoError(t, err)
-				parameters, err := json.Marshal(definition)
-				require.NoError(t, err)
-				size += len(info.Name) + len(info.Desc) + len(parameters)
+				size += len(info.Name) + len(info.Desc) + len(parametersOf(t, info))
 			}
 			assert.InEpsilon(t, float64(size)/4, loads[len(loads)-1].ToolTokens, 0.3, "%v: tokens of the tools, by four bytes each", name)
-		}
-		for _, e := range searches {
-			assert.Equal(t, len(e.Matches) > 0, e.Tokens > 0, "%v: %+v", name, e)
 		}
 	}
 }
@@ -96,64 +87,57 @@ func testEventsTellWhatRequestsCost[M adk.MessageType](t *testing.T, w way) {
 // The first model call shows the best tools for what the user said last. No model call is spent
 // on them.
 func TestPreselect(t *testing.T) {
-	asking := func(text string) []message { return []message{userSays(text)} }
+	var table []conversation
 	for _, tt := range []struct {
-		name     string
-		config   toolsearch.Config
-		messages []message
-		turns    []turn
-		saw      []string
+		name    string
+		config  toolsearch.Config
+		history []message
+		asks    string
+		turns   []turn
+		saw     []string
 	}{
-		{"one tool", toolsearch.Config{Preselect: 1}, asking("Please list the issues of my project"), nil, []string{"mcp__github__list_issues"}},
-		{"two tools, the best first", toolsearch.Config{Preselect: 2}, asking("list issues, one issue"), nil,
+		{"one tool", toolsearch.Config{Preselect: 1}, nil, "Please list the issues of my project", nil, []string{"mcp__github__list_issues"}},
+		{"two tools, the best first", toolsearch.Config{Preselect: 2}, nil, "list issues, one issue", nil,
 			[]string{"mcp__github__list_issues mcp__github__create_issue"}},
-		{"no tool matches", toolsearch.Config{Preselect: 3}, asking("zzz"), nil, []string{""}},
-		{"a plus does not make a word required", toolsearch.Config{Preselect: 1}, asking("1 +1 weather?"), nil, []string{"get_weather"}},
-		{"the Config's searcher is used", toolsearch.Config{Preselect: 1, Index: toolsearch.Keyword}, asking("weather"), nil,
+		{"no tool matches", toolsearch.Config{Preselect: 3}, nil, "zzz", nil, []string{""}},
+		{"a plus does not make a word required", toolsearch.Config{Preselect: 1}, nil, "1 +1 weather?", nil, []string{"get_weather"}},
+		{"the Config's searcher is used", toolsearch.Config{Preselect: 1, Index: toolsearch.Keyword}, nil, "weather", nil,
 			[]string{"get_weather"}},
-		{"the preselected tool stays, and searches add tools", toolsearch.Config{Preselect: 1}, asking("weather"),
+		{"the preselected tool stays, and searches add tools", toolsearch.Config{Preselect: 1}, nil, "weather",
 			[]turn{selecting("ask_human"), calling("get_weather")},
 			[]string{"get_weather", "get_weather ask_human", "get_weather ask_human"}},
-		{"the newest question counts", toolsearch.Config{Preselect: 1},
-			append(asking("weather"), modelSays("Sunny."), asking("ask the person in charge")[0]), nil, []string{"ask_human"}},
-		{"the last message is the model's", toolsearch.Config{Preselect: 1},
-			append(asking("weather"), modelSays("Wait.")), nil, []string{""}},
+		{"the newest question counts", toolsearch.Config{Preselect: 1}, []message{userSays("weather"), modelSays("Sunny.")},
+			"ask the person in charge", nil, []string{"ask_human"}},
 		{"only tools that pass Filter", toolsearch.Config{Preselect: 1, Filter: toolsearch.FilterTools([]string{"github"}, nil)},
-			asking("weather, or open an issue"), nil, []string{"mcp__github__create_issue"}},
+			nil, "weather, or open an issue", nil, []string{"mcp__github__create_issue"}},
 		{"the best MaxLoaded tools", toolsearch.Config{Preselect: 3, Limits: toolsearch.Limits{MaxLoaded: 1}},
-			asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
-		{"as many as are good", toolsearch.Config{Preselect: toolsearch.PreselectAuto}, asking("weather, and issues of my project"), nil,
+			nil, "issues issue open opens", nil, []string{"mcp__github__create_issue"}},
+		{"as many as are good", toolsearch.Config{Preselect: toolsearch.PreselectAuto}, nil, "weather, and issues of my project", nil,
 			[]string{"get_weather mcp__github__list_issues mcp__github__create_issue"}},
 		{"no more than are visible at once", toolsearch.Config{Preselect: toolsearch.PreselectAuto,
-			Limits: toolsearch.Limits{MaxLoaded: 1}}, asking("issues issue open opens"), nil, []string{"mcp__github__create_issue"}},
+			Limits: toolsearch.Limits{MaxLoaded: 1}}, nil, "issues issue open opens", nil, []string{"mcp__github__create_issue"}},
 		{"words are used, although searches take patterns", toolsearch.Config{Preselect: 1, Index: toolsearch.Regexp},
-			asking("how is the weather"), nil, []string{"get_weather"}},
-		{"tools of WithLoaded come first", toolsearch.Config{Preselect: 1}, asking("carried: weather"), nil, []string{"ask_human get_weather"}},
+			nil, "how is the weather", nil, []string{"get_weather"}},
+		// Not a summary and the reminder that it quotes.
+		{"what the user said counts", toolsearch.Config{Preselect: 2}, nil,
+			"<all_user_messages>\n    - " + newsReminder + "\n</all_user_messages>", nil, []string{""}},
+		{"tools of WithLoaded come first", toolsearch.Config{Preselect: 1}, nil, "weather", nil, []string{"ask_human get_weather"}},
 	} {
-		inAllWays(t,
-			func(t *testing.T, w way) {
-				testPreselect[chat](t, w, tt.name, tt.config, tt.messages, tt.turns, tt.saw)
-			},
-			func(t *testing.T, w way) {
-				testPreselect[agentic](t, w, tt.name, tt.config, tt.messages, tt.turns, tt.saw)
-			})
+		c := conversation{name: tt.name, config: tt.config, dynamic: officeTools(), history: tt.history, asks: tt.asks, turns: tt.turns}
+		if strings.Contains(tt.name, "WithLoaded") {
+			c.ctx = toolsearch.WithLoaded(context.Background(), "ask_human")
+		}
+		for _, loaded := range tt.saw {
+			c.saw = append(c.saw, strings.TrimSpace("tool_search "+loaded))
+		}
+		c.check = func(t *testing.T, o outcome) { checkReminded(t, "the model", o, "<available-deferred-tools>") }
+		table = append(table, c)
 	}
-}
+	playAll(t, table)
 
-func testPreselect[M adk.MessageType](t *testing.T, w way, name string, config toolsearch.Config, messages []message,
-	turns []turn, saw []string) {
-	t.Helper()
-	config.DynamicTools = officeTools()
-	agent := agentOver[M](t, config)
-	ctx := context.Background()
-	if strings.HasPrefix(messages[0].Text, "carried") {
-		ctx = toolsearch.WithLoaded(ctx, "ask_human")
-	}
-	var want []string
-	for _, loaded := range saw {
-		want = append(want, strings.TrimSpace("tool_search "+loaded))
-	}
-	checkSaw(t, name, converseOn(ctx, t, w, agent, messages, turns...), want...)
+	agent := agentOver[chat](t, toolsearch.Config{Preselect: 1})
+	o := converseOn(t.Context(), t, way{}, agent, []message{userSays("weather"), modelSays("Wait.")})
+	checkSaw(t, "a model that spoke last", o, "tool_search")
 }
 
 func TestPreselectAuto(t *testing.T) {
@@ -162,13 +146,11 @@ func TestPreselectAuto(t *testing.T) {
 		many = append(many, fmt.Sprintf("new_%02d: Tells what is new", i))
 	}
 	for most, want := range map[int]int{0: toolsearch.DefaultPreselect, 7: 7, 30: toolsearch.DefaultPreselect} {
-		playAll(t, []conversation{{
-			name: fmt.Sprintf("MaxLoaded %d", most), dynamic: testtools.EchoTools(many...),
-			config: toolsearch.Config{Preselect: toolsearch.PreselectAuto, Limits: toolsearch.Limits{MaxLoaded: most}},
-			check: func(t *testing.T, o outcome) {
-				assert.Len(t, o.requests[0].Tools, 1+want, "tool_search and the best tools")
-			},
-		}})
+		config := maxLoaded(most)
+		config.DynamicTools, config.Preselect = testtools.EchoTools(many...), toolsearch.PreselectAuto
+		everyWay(t, func(t *testing.T, w way) {
+			assert.Len(t, running(t, w, config)().requests[0].Tools, 1+want, "tool_search and the best tools")
+		})
 	}
 	_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), Preselect: -2})
 	assert.ErrorContains(t, err, "Preselect -2")
@@ -315,8 +297,9 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 		// The answer to wrong arguments has the definition.
 		{name: "wrong arguments of a dispatched call", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{dispatching("send_mail", `{"city":7}`)}, want: told{"load [][][send_mail]", "load [send_mail][][]"}},
-		{name: "a source answers for the first time", config: toolsearch.Config{Groups: sourced("fax: Faxes", "cut_grass: Mows")}, turns: []turn{selecting("fax")},
-			want: told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][] changed"}},
+		{name: "a source answers for the first time", config: toolsearch.Config{Groups: sourced("fax: Faxes", "cut_grass: Mows")},
+			turns: []turn{selecting("fax")},
+			want:  told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][] changed"}},
 		{name: "a source fails", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: down}}}, turns: []turn{selecting("send_mail")},
 			want: told{"failure Source, no mower: true", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed"}},
 		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: sourced("clock: Lies", "fax: Faxes")}, static: testtools.EchoTools("clock: The time"),
@@ -339,21 +322,20 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 
 // Nothing is locked while OnEvent runs. At the first event of each kind, OnEvent reads the session
 // and runs another agent with the same middleware and session.
-func TestNothingIsLockedWhileOnEventRuns(t *testing.T) {
-	inAllWays(t, testOnEventUnlocked[chat], testOnEventUnlocked[agentic])
-}
+func TestNothingIsLockedWhileOnEventRuns(t *testing.T) { everyWay(t, testOnEventUnlocked) }
 
-func testOnEventUnlocked[M adk.MessageType](t *testing.T, w way) {
+func testOnEventUnlocked(t *testing.T, w way) {
 	s := &server{}
 	s.serve("send_mail: Sends", "clock: Lies")
 	session := toolsearch.NewSession()
 	config := s.config()
 	config.Preselect = 1
-	var middleware adk.TypedChatModelAgentMiddleware[M]
+	ctx := toolsearch.WithSession(context.Background(), session)
+	var agent func(c conversation) outcome
 	run := func(turns ...turn) outcome {
-		agent := with(middleware)
-		agent.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
-		return converseIn(toolsearch.WithSession(context.Background(), session), t, w, agent, turns...)
+		o := agent(conversation{ctx: ctx, static: testtools.EchoTools("clock: The time"), turns: turns})
+		assert.NoError(t, o.err)
+		return o
 	}
 	seen := map[string]int{}
 	config.OnEvent = func(_ context.Context, e toolsearch.Event) {
@@ -363,13 +345,10 @@ func testOnEventUnlocked[M adk.MessageType](t *testing.T, w way) {
 		}
 		_, err := session.MarshalJSON()
 		assert.NoError(t, err, kind)
-		o := run(selecting("get_weather"))
-		assert.NoError(t, o.err, kind)
-		assert.Contains(t, o.last().ToolNames(), "get_weather", kind)
+		assert.Contains(t, run(selecting("get_weather")).last().ToolNames(), "get_weather", kind)
 	}
-	middleware = newMiddleware[M](t, config)
-	o := run(selecting("send_mail"), calling("no_such_tool"))
-	assert.NoError(t, o.err)
+	agent = playing(t, w, config)
+	run(selecting("send_mail"), calling("no_such_tool"))
 	for _, kind := range []string{"SearchEvent", "LoadEvent", "CatalogEvent", "FailureEvent"} {
 		assert.Positive(t, seen["*toolsearch."+kind], kind)
 	}

@@ -329,16 +329,3 @@ func TestOldRemovalDoesNotUnloadThePreselected(t *testing.T) {
 	assert.Contains(t, o.saw()[0], "get_weather", "the first call")
 	assert.Contains(t, o.saw()[1], "get_weather", "the second call")
 }
-
-// Preselect goes by what the user said, not by a summary and the reminder that the summary
-// quotes.
-func TestPreselectDoesNotReadASummary(t *testing.T) {
-	summary := "<all_user_messages>\n    - " + newsReminder + "\n</all_user_messages>"
-	m := newMiddleware[chat](t, toolsearch.Config{Preselect: 2})
-	state := &adk.ChatModelAgentState{Messages: encoded[chat](userSays(summary))}
-	ctx, _, err := m.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	_, first, err := m.BeforeModelRewriteState(ctx, state, nil)
-	require.NoError(t, err)
-	assert.Empty(t, slices.DeleteFunc(namesOf(first.ToolInfos), func(name string) bool { return name == "tool_search" }))
-}
