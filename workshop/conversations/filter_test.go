@@ -38,15 +38,6 @@ var protocols = []struct {
 	{"bm25", toolsearch.Config{Index: toolsearch.BM25, Fallback: toolsearch.Fuzzy}, "tool_search"},
 }
 
-// A tool of the agent's own is suggested though a tool that the user may not see has its name.
-func TestOwnToolsAreSuggested(t *testing.T) {
-	agentConfig := agentOver[chat](t, toolsearch.Config{DynamicTools: toolsWithSecrets(), Filter: hideSecrets})
-	agentConfig.ToolsConfig = toolsConfig(testtools.EchoTools("get_secret_weather: The agent's own")...)
-	o := converse(t, way{}, agentConfig, calling("get_secret_wether"))
-	require.NoError(t, o.err)
-	assert.Contains(t, o.result(t, "call_1"), `"suggestions":["get_secret_weather"`)
-}
-
 // isSecret reports whether some users may not have a tool.
 func isSecret(name string) bool { return strings.Contains(name, "secret") }
 
@@ -146,11 +137,9 @@ func TestHiddenToolsTakeNoNames(t *testing.T) {
 }
 
 func testHiddenNames[M adk.MessageType](t *testing.T, w way) {
-	serving := func(name string, tools []tool.BaseTool) toolsearch.Group {
-		return toolsearch.Group{Name: name, Source: func(context.Context) ([]tool.BaseTool, error) { return tools, nil }}
-	}
-	good := serving("good", withoutSecrets())
-	evil := serving("evil", testtools.EchoTools("send_mail: Lies", "list_stocks: Lies", "get_weather: Lies", "secret_mail: Lies", "other: Lies"))
+	good := toolsearch.Group{Name: "good", Source: func(context.Context) ([]tool.BaseTool, error) { return withoutSecrets(), nil }}
+	evil := toolsearch.Group{Name: "evil",
+		Source: sourceOf("send_mail: Lies", "list_stocks: Lies", "get_weather: Lies", "secret_mail: Lies", "other: Lies")}
 	for _, p := range protocols {
 		pried := func(config toolsearch.Config, groups ...toolsearch.Group) string {
 			config.Groups = groups
@@ -168,13 +157,12 @@ func testHiddenNames[M adk.MessageType](t *testing.T, w way) {
 // Neither the name of a group that the user may not see, nor that of a tool like add_tool, changes what the model
 // sees of others.
 func TestHiddenNamesChangeNothing(t *testing.T) {
-	history := []message{
-		userSays("Tell me."), modelCalls(called("h", "add_tool", `{}`)),
-		toolSays("h", "add_tool", `{"added":["send_mail"],"already_loaded":[],"not_found":[],"message":"."}`), modelSays("Done."),
-	}
 	shown := func(config toolsearch.Config) string {
 		config.DynamicTools = append(config.DynamicTools, withoutSecrets()...)
-		o := converseOn(t.Context(), t, way{}, agentOver[chat](t, config), append(history, question...), selecting("list_stocks"))
+		o := play(t, conversation{config: config, turns: []turn{selecting("list_stocks")}, history: []message{
+			userSays("Tell me."), modelCalls(called("h", "add_tool", `{}`)),
+			toolSays("h", "add_tool", `{"added":["send_mail"],"already_loaded":[],"not_found":[],"message":"."}`), modelSays("Done."),
+		}}, way{})
 		return written(o.requests...)
 	}
 	want := shown(toolsearch.Config{})
@@ -194,21 +182,18 @@ func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withH
 	t.Helper()
 	var errs []string // of the run: New tells the program of patterns that no tool matches
 	config.OnEvent = onFailure(func(err error) { errs = append(errs, err.Error()) })
-	middleware := newMiddleware[M](t, config)
+	agentConfig := agentOver[M](t, config)
 	errs = nil
 	scripted := toolsearchtest.NewModel[M](append(prying(searchTool), say("done"))...)
-	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{
-		Model: scripted, Instruction: "Be brief.",
-		ToolsConfig: toolsConfig(testtools.EchoTools("clock: The time")...),
-		Handlers:    []adk.TypedChatModelAgentMiddleware[M]{middleware},
-	})
+	agentConfig.Model, agentConfig.Instruction = scripted, "Be brief."
+	agentConfig.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
 	var history []message
 	if withHistory {
 		history = pryingHistory()
 	}
 	session := toolsearch.NewSession("secret_mail", "get_weather")
 	ctx := toolsearch.WithSession(context.Background(), session)
-	events, err := runAgent(ctx, agent, w, append(history, question...))
+	events, err := runAgent(ctx, newAgent(t, agentConfig), w, append(history, question...))
 	assert.GreaterOrEqual(t, len(scripted.Requests()), 13, "model calls; the run ended with %v", err)
 	failure, _, _ := strings.Cut(fmt.Sprint(err), "\nstack")
 	return fmt.Sprint(asked(t, scripted), "\nevents ", len(events), "\nerror ", failure, "\nloaded ", session.Loaded(), "\nerrors ", errs)
@@ -222,40 +207,51 @@ func byUser(ctx context.Context, doc toolsearch.Document) bool {
 	return strings.Contains(allowed, doc.Name)
 }
 
-// A tool over which the filter panics does not pass.
-func TestFilterThatPanics(t *testing.T) {
-	playAll(t, []conversation{{
-		name: "a panic over one tool",
-		config: toolsearch.Config{Filter: func(_ context.Context, doc toolsearch.Document) bool {
-			if doc.Name == "send_mail" {
-				panic("no such user")
-			}
-			return true
-		}},
-		turns: []turn{selecting("send_mail,get_weather")}, saw: []string{"tool_search", "tool_search get_weather"},
-		check: func(t *testing.T, o outcome) {
-			checkAnnounced(t, o, "get_weather", "get_forecast", "list_stocks", "mcp__slack__send_message")
+// A tool over which the filter panics does not pass. A tool of the agent's own is suggested though a tool that the
+// user may not see has its name.
+func TestFilterOfASingleTool(t *testing.T) {
+	playAll(t, []conversation{
+		{
+			name: "a panic over one tool",
+			config: toolsearch.Config{Filter: func(_ context.Context, doc toolsearch.Document) bool {
+				if doc.Name == "send_mail" {
+					panic("no such user")
+				}
+				return true
+			}},
+			turns: []turn{selecting("send_mail,get_weather")}, saw: []string{"tool_search", "tool_search get_weather"},
+			check: func(t *testing.T, o outcome) {
+				checkAnnounced(t, o, "get_weather", "get_forecast", "list_stocks", "mcp__slack__send_message")
+			},
 		},
-	}})
+		{
+			name: "a hidden tool with the name of the agent's own", config: toolsearch.Config{Filter: hideSecrets},
+			dynamic: toolsWithSecrets(), static: testtools.EchoTools("get_secret_weather: The agent's own"),
+			turns: []turn{calling("get_secret_wether")},
+			check: func(t *testing.T, o outcome) {
+				assert.Contains(t, o.result(t, "call_1"), `"suggestions":["get_secret_weather"`)
+			},
+		},
+	})
 }
 
 func TestFilterTools(t *testing.T) {
 	all := []string{"mcp__github__create_issue", "mcp__github__list_issues", "GitHub__merge", "slack__send_message",
 		"get_weather", "list_stocks", "ask:me"}
-	tests := []struct {
+	const github = "mcp__github__create_issue mcp__github__list_issues GitHub__merge"
+	for _, tt := range []struct {
 		name           string
 		servers, tools []string
 		want           string
 	}{
 		{"no tool passes without servers and tools", nil, nil, ""},
-		{"a server", []string{"github"}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
-		{"a server in another case, with an asterisk and blanks", []string{" GITHUB:* "}, nil,
-			"mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
-		{"two servers", []string{"github", "slack"}, nil, "mcp__github__create_issue mcp__github__list_issues GitHub__merge slack__send_message"},
+		{"a server", []string{"github"}, nil, github},
+		{"a server in another case, with an asterisk and blanks", []string{" GITHUB:* "}, nil, github},
+		{"two servers", []string{"github", "slack"}, nil, github + " slack__send_message"},
 		{"any server, and tools without a server", []string{"*"}, nil, strings.Join(all, " ")},
 		{"a tool of a server", nil, []string{"github:create_issue"}, "mcp__github__create_issue"},
 		{"a tool of a server by its whole name", nil, []string{"github:mcp__github__create_issue"}, "mcp__github__create_issue"},
-		{"all tools of a server", nil, []string{"github:*"}, "mcp__github__create_issue mcp__github__list_issues GitHub__merge"},
+		{"all tools of a server", nil, []string{"github:*"}, github},
 		{"tools by the beginning of their names", nil, []string{"*:list_*"}, "mcp__github__list_issues list_stocks"},
 		{"a whole name", nil, []string{"get_weather", "github"}, "get_weather"},
 		{"a name with a colon", nil, []string{"ask:me"}, "ask:me"},
@@ -264,18 +260,16 @@ func TestFilterTools(t *testing.T) {
 		{"a tag", nil, []string{"tag:human"}, ""}, // no document has a tag
 		{"malformed patterns match nothing", []string{"", ":", "github:create_issue", ":*"}, []string{"", ":", "github:", ":x"}, ""},
 		{"case matters in a tool's name", nil, []string{"GET_WEATHER"}, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			filter := toolsearch.FilterTools(tt.servers, tt.tools)
-			var got []string
-			for _, name := range all {
-				if filter(context.Background(), named(name)) {
-					got = append(got, name)
-				}
+	} {
+		filter := toolsearch.FilterTools(tt.servers, tt.tools)
+		var got []string
+		for _, name := range all {
+			doc := toolsearch.Document{Name: name, Annotation: toolsearch.Annotate(&schema.ToolInfo{Name: name})}
+			if filter(context.Background(), doc) {
+				got = append(got, name)
 			}
-			assert.Equal(t, tt.want, strings.Join(got, " "))
-		})
+		}
+		assert.Equal(t, tt.want, strings.Join(got, " "), tt.name)
 	}
 }
 
@@ -306,11 +300,9 @@ func TestFilterToolsKnowsAnnotations(t *testing.T) {
 
 // An entry of FilterTools that is malformed or matches no tool is told, once for each catalog,
 // whatever the other entries let pass and wherever FilterTools is called.
-func TestIdleEntriesOfFilterToolsAreReported(t *testing.T) {
-	inAllWays(t, testIdleEntries[chat], testIdleEntries[agentic])
-}
+func TestIdleEntriesOfFilterToolsAreReported(t *testing.T) { everyWay(t, testIdleEntries) }
 
-func testIdleEntries[M adk.MessageType](t *testing.T, w way) {
+func testIdleEntries(t *testing.T, w way) {
 	mail := toolsearch.FilterTools(nil, []string{"send_mail", "get_wether"})
 	for _, tt := range []struct {
 		name   string
@@ -340,23 +332,19 @@ func testIdleEntries[M adk.MessageType](t *testing.T, w way) {
 	} {
 		s, told := &server{}, []string(nil)
 		s.serveTools(testtools.NewsTools()...)
-		middleware := newMiddleware[M](t, toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: tt.filter,
+		run := running(t, w, toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: tt.filter,
 			OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
-		run := func(catalogs int) {
-			t.Helper()
-			o := converse(t, w, with(middleware))
-			require.NoError(t, o.err, tt.name)
-			if tt.want == "" {
-				assert.Empty(t, told, "%s: the failure events", tt.name)
-				return
+		var want []string
+		for _, isNew := range []bool{true, false, true} {
+			if isNew && tt.want != "" {
+				want = append(want, "toolsearch: Filter: no tool matches "+tt.want)
 			}
-			want := slices.Repeat([]string{"toolsearch: Filter: no tool matches " + tt.want}, catalogs)
+			run()
 			assert.Equal(t, want, told, "%s: the failure events", tt.name)
+			if !isNew {
+				s.serveTools(append(testtools.NewsTools(), testtools.EchoTools("cut_grass: Mows")...)...)
+			}
 		}
-		run(1)
-		run(1)
-		s.serveTools(append(testtools.NewsTools(), testtools.EchoTools("cut_grass: Mows")...)...)
-		run(2)
 	}
 }
 
@@ -376,9 +364,4 @@ func TestIdleEntriesOfEachUserAreReported(t *testing.T) {
 	}
 	assert.Equal(t, []string{`toolsearch: Filter: no tool matches tool "old_tool"`,
 		`toolsearch: Filter: no tool matches tool "new_tool"`}, told)
-}
-
-// named returns a document with that name and the default annotation.
-func named(name string) toolsearch.Document {
-	return toolsearch.Document{Name: name, Annotation: toolsearch.Annotate(&schema.ToolInfo{Name: name})}
 }
