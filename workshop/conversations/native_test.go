@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -125,26 +124,28 @@ func TestNativeConversations(t *testing.T) {
 // *schema.Message gets words. An agentic adapter accepts only a search result as the answer, so
 // the model gets an empty search result.
 func TestNativeMistakes(t *testing.T) {
-	var table []conversation
-	for _, arguments := range []string{``, `{`, `{}`, `{"query":""}`, `{"query":"zzz"}`, `{"query":"select:zzz"}`, `{"query":{}}`} {
-		table = append(table, conversation{
-			name: arguments, config: toolsearch.Config{UseModelToolSearch: true},
-			turns: []turn{searching(arguments), searching(`{"query":"select:send_mail"}`)},
-			check: func(t *testing.T, o outcome) {
+	arguments := []string{``, `{`, `{}`, `{"query":""}`, `{"query":"zzz"}`, `{"query":"select:zzz"}`, `{"query":{}}`}
+	var turns []turn
+	for _, a := range arguments {
+		turns = append(turns, searching(a))
+	}
+	playAll(t, []conversation{{
+		name: "mistakes", config: toolsearch.Config{UseModelToolSearch: true}, turns: append(turns, selecting("send_mail")),
+		check: func(t *testing.T, o outcome) {
+			for i, a := range arguments {
 				for _, m := range o.last().Messages {
 					switch {
-					case m.CallID != "call_1":
+					case m.CallID != fmt.Sprint("call_", i+1):
 					case m.Native:
-						assert.Empty(t, m.Found)
+						assert.Empty(t, m.Found, a)
 					default:
-						assert.NotEmpty(t, answerOf(t, m.Text).Message, "the help in %q", m.Text)
+						assert.NotEmpty(t, answerOf(t, m.Text).Message, "%s: the help in %q", a, m.Text)
 					}
 				}
-				assert.Equal(t, []string{"send_mail"}, nativeResult(t, o, "call_2"), "what the next search returned")
-			},
-		})
-	}
-	playAll(t, table)
+			}
+			assert.Equal(t, []string{"send_mail"}, nativeResult(t, o, "call_8"), "what the next search returned")
+		},
+	}})
 }
 
 // nativeResult returns the tools in the native result of a call.
@@ -167,18 +168,21 @@ func nativeResult(t *testing.T, o outcome, callID string) []string {
 // MaxLoaded does not evict a tool that a native search found. The model has the tool as long as
 // the history has the result.
 func TestNativeKeepsWhatItFound(t *testing.T) {
-	turns := []turn{selecting("get_weather"), selecting("send_mail"), calling("get_weather"), calling("send_mail")}
-	check := func(t *testing.T, o outcome) {
-		for id, name := range map[string]string{"call_3": "get_weather", "call_4": "send_mail"} {
-			assert.Equal(t, name+" ran with {}", o.result(t, id), id)
-		}
+	for _, w := range nativeWays {
+		config := toolsearch.Config{Protocol: w.protocol, Limits: toolsearch.Limits{MaxLoaded: 1}, Unloaded: toolsearch.UnloadedRefuse}
+		o := running(t, w.way, config)(selecting("get_weather"), selecting("send_mail"), calling("get_weather"), calling("send_mail"))
+		assert.Equal(t, "get_weather ran with {}", o.result(t, "call_3"), w.protocol)
+		assert.Equal(t, "send_mail ran with {}", o.result(t, "call_4"), w.protocol)
 	}
-	config := toolsearch.Config{UseModelToolSearch: true, Limits: toolsearch.Limits{MaxLoaded: 1}, Unloaded: toolsearch.UnloadedRefuse}
-	playAll(t, []conversation{{name: "deferred", config: config, turns: turns, check: check}})
+}
 
-	config.UseModelToolSearch, config.Protocol = false, toolsearch.ProtocolNativeReferences
-	c := conversation{name: "references", config: config, turns: turns}
-	check(t, play(t, c, way{}))
+// nativeWays are ways with protocols that their messages can have.
+var nativeWays = []struct {
+	way
+	protocol toolsearch.Protocol
+}{
+	{way{}, toolsearch.ProtocolNativeDeferred}, {way{agentic: true, streaming: true}, toolsearch.ProtocolNativeDeferred},
+	{way{streaming: true, runner: true}, toolsearch.ProtocolNativeReferences},
 }
 
 // A text result in a chat model's history becomes a native result. If it cannot, its tools go into
@@ -187,7 +191,7 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 func TestNativeTexts(t *testing.T) {
 	search := modelCalls(called("a", "tool_search", "{}"))
 	found := `{"matches":["get_weather"]}`
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		history []message
 		native  bool // whether the definition is in a result
@@ -195,89 +199,56 @@ func TestNativeTexts(t *testing.T) {
 	}{
 		{"a search", []message{search, toolSays("a", "tool_search", found)}, true, true},
 		{"a result without a name", []message{search, toolSays("a", "", found)}, true, true},
-		{
-			"a result without a name, after another call",
-			[]message{search, modelCalls(called("b", "clock", "{}")),
-				toolSays("a", "", found), toolSays("b", "", "noon")},
-			false, true,
-		},
-		{"a call without a search", []message{modelCalls(called("w", "get_weather", "{}")),
-			toolSays("w", "get_weather", "sunny")}, false, true},
-		{
-			"a tool added and removed",
-			[]message{
-				modelCalls(called("a", "add_tool", `{"tool_names":["get_weather"]}`)),
-				toolSays("a", "add_tool", `{"added":["get_weather"],"already_loaded":[],"not_found":[]}`),
-				modelCalls(called("b", "remove_tool", `{"tool_names":["get_weather"]}`)),
-				toolSays("b", "remove_tool", `{"removed":["get_weather"],"not_found":[]}`),
-			},
-			false, false,
-		},
-	}
-	for _, tt := range tests {
-		for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
-			t.Run(fmt.Sprintf("%s/%v", tt.name, dialect), func(t *testing.T) {
-				config := toolsearch.Config{Protocol: dialect}
-				o := play(t, conversation{config: config, history: tt.history, turns: []turn{selecting("send_mail")}}, way{})
-				require.NoError(t, o.err)
-				want := 0
-				if tt.native {
-					want = 1
-				}
-				for i, r := range o.requests {
-					shown := 0
-					for _, m := range r.Messages {
-						for _, info := range m.Found {
-							if info.Name == "get_weather" {
-								shown++
-							}
+		{"a result without a name, after another call",
+			[]message{search, modelCalls(called("b", "clock", "{}")), toolSays("a", "", found), toolSays("b", "", "noon")}, false, true},
+		{"a call without a search", []message{modelCalls(called("w", "get_weather", "{}")), toolSays("w", "get_weather", "sunny")}, false, true},
+		{"a tool added and removed", []message{
+			modelCalls(called("a", "add_tool", `{"tool_names":["get_weather"]}`)),
+			toolSays("a", "add_tool", `{"added":["get_weather"],"already_loaded":[],"not_found":[]}`),
+			modelCalls(called("b", "remove_tool", `{"tool_names":["get_weather"]}`)),
+			toolSays("b", "remove_tool", `{"removed":["get_weather"],"not_found":[]}`),
+		}, false, false},
+	} {
+		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
+			o := playing(t, way{}, using(protocol))(conversation{history: tt.history, turns: []turn{selecting("send_mail")}})
+			require.NoError(t, o.err)
+			for i, r := range o.requests {
+				shown := 0
+				for _, m := range r.Messages {
+					for _, info := range m.Found {
+						if info.Name == "get_weather" {
+							shown++
 						}
 					}
-					ordinary := slices.Contains(r.ToolNames(), "get_weather")
-					assert.Equal(t, want, shown, "call %d: how often get_weather is in a result", i)
-					assert.Equal(t, tt.loaded && !tt.native, ordinary, "call %d: whether get_weather is in the ordinary list", i)
 				}
-			})
+				about := fmt.Sprintf("%s, %v, call %d", tt.name, protocol, i)
+				assert.Equal(t, map[bool]int{true: 1}[tt.native], shown, "%s: how often get_weather is in a result", about)
+				assert.Equal(t, tt.loaded && !tt.native, slices.Contains(r.ToolNames(), "get_weather"), "%s: the ordinary list", about)
+			}
 		}
 	}
 }
 
-// A tool that MaxLoaded hides does not come back into the ordinary list.
+// A tool of the ordinary list counts towards MaxLoaded, though the model searches for it again, and does not come
+// back when it was hidden.
 func TestNativeEviction(t *testing.T) {
-	ofBothTypes(t, testNativeEviction[chat], testNativeEviction[agentic])
-}
-
-func testNativeEviction[M adk.MessageType](t *testing.T) {
 	var history []message
 	for _, name := range []string{"get_weather", "get_forecast", "send_mail", "list_stocks"} {
-		history = append(history, modelCalls(called(name, name, "{}")),
-			toolSays(name, name, "ran"))
+		history = append(history, modelCalls(called(name, name, "{}")), toolSays(name, name, "ran"))
 	}
-	_, agentic := any(*new(M)).(*schema.AgenticMessage)
-	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
-		if agentic && dialect == toolsearch.ProtocolNativeReferences {
-			continue
+	for _, w := range nativeWays {
+		agent := playing(t, w.way, toolsearch.Config{Protocol: w.protocol, Limits: toolsearch.Limits{MaxLoaded: 1}})
+		ordinary := func(c conversation) (last []string) {
+			for _, r := range agent(c).requests {
+				last = append(last, strings.Join(slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name == "tool_search" }), " "))
+			}
+			return last
 		}
-		config := toolsearch.Config{Protocol: dialect, Limits: toolsearch.Limits{MaxLoaded: 1}}
-		o := play(t, conversation{config: config, history: history, turns: []turn{calling("get_forecast")}}, way{})
-		var saw []string
-		for _, r := range o.requests {
-			saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(), func(name string) bool { return name == "tool_search" }), " "))
-		}
-		assert.NoError(t, o.err, "%v", dialect)
-		assert.Equal(t, []string{"list_stocks", "get_forecast"}, saw, "%v", dialect)
-	}
-}
-
-// MaxLoaded counts a tool of the ordinary list even if the model searches for it again.
-func TestNativeSearchForTheOrdinary(t *testing.T) {
-	for _, dialect := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
-		config := toolsearch.Config{Protocol: dialect, Limits: toolsearch.Limits{MaxLoaded: 1}}
-		o := play(t, conversation{config: config, turns: []turn{calling("get_weather"), selecting("get_weather"),
-			calling("send_mail"), selecting("send_mail"), calling("list_stocks")}}, way{})
-		got := slices.DeleteFunc(o.last().ToolNames(), func(name string) bool { return name == "tool_search" })
-		assert.NoError(t, o.err, "%v", dialect)
-		assert.Equal(t, []string{"list_stocks"}, got, "%v", dialect)
+		assert.Equal(t, []string{"list_stocks", "get_forecast"},
+			ordinary(conversation{history: history, turns: []turn{calling("get_forecast")}}), w.protocol)
+		assert.Equal(t, []string{"", "get_weather", "get_weather", "send_mail", "send_mail", "list_stocks"},
+			ordinary(conversation{turns: []turn{calling("get_weather"), selecting("get_weather"), calling("send_mail"),
+				selecting("send_mail"), calling("list_stocks")}}), w.protocol)
 	}
 }
 
@@ -302,25 +273,14 @@ func TestNativeHistoryOfANameTaken(t *testing.T) {
 // Another middleware takes results of tool_search for its own if no other middleware has a tool of
 // that name. It leaves the native results of another middleware alone.
 func TestNativeBesideAnotherProtocol(t *testing.T) {
-	inAllWays(t, testNativeBesideAnotherProtocol[chat], testNativeBesideAnotherProtocol[agentic])
-}
-
-func testNativeBesideAnotherProtocol[M adk.MessageType](t *testing.T, w way) {
-	dialects := []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences}
-	if w.agentic {
-		dialects = dialects[:1]
-	}
-	for _, dialect := range dialects {
-		for _, reversed := range []bool{false, true} {
-			config := with(
-				newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows", "water_plants: Waters"), Protocol: dialect}),
-				newMiddleware[M](t, using(toolsearch.ProtocolSearchAdd)))
-			if reversed {
-				slices.Reverse(config.Handlers)
-			}
-			o := converse(t, w, config, selecting("cut_grass"), calling("cut_grass"))
-			assert.NoError(t, o.err, "%v, reversed=%v", dialect, reversed)
-			assert.Equal(t, []string{"cut_grass"}, nativeResult(t, o, "call_1"), "%v, reversed=%v", dialect, reversed)
+	for _, w := range nativeWays {
+		configs := []toolsearch.Config{
+			{DynamicTools: testtools.EchoTools("cut_grass: Mows", "water_plants: Waters"), Protocol: w.protocol},
+			using(toolsearch.ProtocolSearchAdd)}
+		for range 2 {
+			slices.Reverse(configs)
+			o := running(t, w.way, configs...)(selecting("cut_grass"), calling("cut_grass"))
+			assert.Equal(t, []string{"cut_grass"}, nativeResult(t, o, "call_1"), w.protocol)
 		}
 	}
 }

@@ -125,6 +125,7 @@ type conversation struct {
 	dynamic []tool.BaseTool // DynamicTools of config; nil means those that it has, or testtools.NewsTools
 	static  []tool.BaseTool
 	ctx     context.Context // nil means the background
+	tools   adk.ToolsConfig // its Tools are set from static
 	prompt  string          // the agent's instruction
 	history []message       // before the user's question
 	asks    string          // the user's question; "" means the usual one
@@ -242,30 +243,34 @@ func play(t *testing.T, c conversation, w way) outcome {
 	return playing(t, w, c.config)(c)
 }
 
-// playing returns an agent with a middleware over the config, as the function that plays a conversation.
-func playing(t *testing.T, w way, config toolsearch.Config) func(c conversation) outcome {
+// playing returns an agent with a middleware over each config, as the function that plays a conversation.
+func playing(t *testing.T, w way, configs ...toolsearch.Config) func(c conversation) outcome {
 	t.Helper()
 	if w.agentic {
-		return playingOf[agentic](t, w, config)
+		return playingOf[agentic](t, w, configs)
 	}
-	return playingOf[chat](t, w, config)
+	return playingOf[chat](t, w, configs)
 }
 
-func playingOf[M adk.MessageType](t *testing.T, w way, config toolsearch.Config) func(c conversation) outcome {
+func playingOf[M adk.MessageType](t *testing.T, w way, configs []toolsearch.Config) func(c conversation) outcome {
 	t.Helper()
-	agent := agentOver[M](t, config)
+	agent := with[M]()
+	for _, config := range configs {
+		agent.Handlers = append(agent.Handlers, newMiddleware[M](t, config))
+	}
 	return func(c conversation) outcome {
 		t.Helper()
-		agent.ToolsConfig, agent.Instruction = toolsConfig(c.static...), c.prompt
+		agent.Instruction, agent.ToolsConfig = c.prompt, c.tools
+		agent.ToolsConfig.Tools = c.static
 		messages := slices.Concat(c.history, []message{userSays(cmp.Or(c.asks, question[0].Text))})
 		return converseOn(cmp.Or(c.ctx, context.Background()), t, w, agent, messages, c.turns...)
 	}
 }
 
 // running is playing for conversations that are only turns. The runs must not fail.
-func running(t *testing.T, w way, config toolsearch.Config) func(turns ...turn) outcome {
+func running(t *testing.T, w way, configs ...toolsearch.Config) func(turns ...turn) outcome {
 	t.Helper()
-	play := playing(t, w, config)
+	play := playing(t, w, configs...)
 	return func(turns ...turn) outcome {
 		t.Helper()
 		o := play(conversation{turns: turns})
