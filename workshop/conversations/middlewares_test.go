@@ -27,11 +27,9 @@ import (
 // These tests put the middleware into agents of many kinds: agents inside agents, agents whose models
 // or tools fail, agents with several middlewares, and agents that run many times at the same time.
 
-func TestReturnDirectlyEndsTheRunWithTheResultOfADynamicTool(t *testing.T) {
-	inAllWays(t, testReturnDirectly[chat], testReturnDirectly[agentic])
-}
+func TestReturnDirectlyEndsTheRun(t *testing.T) { everyWay(t, testReturnDirectly) }
 
-func testReturnDirectly[M adk.MessageType](t *testing.T, w way) {
+func testReturnDirectly(t *testing.T, w way) {
 	find, callIt := selecting("get_weather"), calling("get_weather")
 	for _, tt := range []struct {
 		name   string
@@ -48,9 +46,8 @@ func testReturnDirectly[M adk.MessageType](t *testing.T, w way) {
 			[]turn{dispatching("get_weather", `{"city":7}`), dispatching("get_weather", "{}")}, slices.Repeat([]string{"tool_search call_tool"}, 2)},
 	} {
 		session := toolsearch.NewSession()
-		config := agentOver[M](t, tt.config)
-		config.ToolsConfig.ReturnDirectly = map[string]bool{"get_weather": true}
-		o := converseIn(toolsearch.WithSession(context.Background(), session), t, w, config, tt.turns...)
+		o := play(t, conversation{config: tt.config, ctx: toolsearch.WithSession(context.Background(), session), turns: tt.turns,
+			tools: adk.ToolsConfig{ReturnDirectly: map[string]bool{"get_weather": true}}}, w)
 		checkSaw(t, tt.name, o, tt.saw...)
 		assert.Equal(t, []string{"get_weather"}, session.Loaded(), "%s: what the session has", tt.name)
 		require.Len(t, o.events, 2*len(tt.turns), tt.name)
@@ -189,11 +186,9 @@ func plainly(r request) (list []string) {
 
 // An agent can have two catalogs, each with its own search tool. Neither search tool finds the
 // tools of the other catalog.
-func TestTwoMiddlewaresKeepTheirOwnCatalogs(t *testing.T) {
-	inAllWays(t, testTwoMiddlewares[chat], testTwoMiddlewares[agentic])
-}
+func TestTwoMiddlewaresKeepTheirOwnCatalogs(t *testing.T) { everyWay(t, testTwoMiddlewares) }
 
-func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
+func testTwoMiddlewares(t *testing.T, w way) {
 	news, garden := "<available-deferred-tools>", `<available-deferred-tools tool="find">`
 	for _, tt := range []struct {
 		newsFirst, native bool // native is the protocol of the garden's catalog
@@ -205,16 +200,22 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 		{true, true, "tool_search", "tool_search send_mail", "tool_search send_mail"},
 		{false, true, "tool_search", "tool_search send_mail", "tool_search send_mail"},
 	} {
-		session := toolsearch.NewSession()
-		build := func(name string, native bool, specs ...string) adk.TypedChatModelAgentMiddleware[M] {
-			return newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), ToolName: name, UseModelToolSearch: native})
-		}
-		config := with(build("", false, "get_weather: Weather", "send_mail: Sends"),
-			build("find", tt.native, "cut_grass: Mows", "water_plants: Waters"))
+		configs := []toolsearch.Config{
+			{DynamicTools: testtools.EchoTools("get_weather: Weather", "send_mail: Sends")},
+			{DynamicTools: testtools.EchoTools("cut_grass: Mows", "water_plants: Waters"), ToolName: "find", UseModelToolSearch: tt.native}}
 		if !tt.newsFirst {
-			slices.Reverse(config.Handlers)
+			slices.Reverse(configs)
 		}
-		o := converseIn(toolsearch.WithSession(context.Background(), session), t, w, config,
+		agent := playing(t, w, configs...)
+		run := func(history []message, turns ...turn) outcome {
+			session := toolsearch.NewSession()
+			o := agent(conversation{ctx: toolsearch.WithSession(context.Background(), session), history: history, turns: turns})
+			assert.NoError(t, o.err)
+			checkReminded(t, "the model", o, garden, news)
+			assert.ElementsMatch(t, []string{"send_mail", "cut_grass"}, session.Loaded(), "what the session has")
+			return o
+		}
+		o := run(nil,
 			selecting("send_mail"),
 			callTool("find", `{"query":"select:cut_grass"}`),
 			callTools(call{Name: "cut_grass", Arguments: "{}"}, call{Name: "send_mail", Arguments: "{}"}),
@@ -223,9 +224,7 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 				call{Name: "find", Arguments: `{"query":"select:get_weather"}`}),
 			// An unknown name is answered once, with a near name from either catalog.
 			callTools(call{Name: "cut_gras", Arguments: "{}"}, call{Name: "get_wether", Arguments: "{}"}))
-		assert.NoError(t, o.err)
 		assert.Equal(t, []string{tt.start, tt.start + " send_mail", tt.after, tt.after, tt.after, tt.after}, o.saw(), "what the model saw")
-		checkReminded(t, "the model", o, garden, news)
 		for _, m := range o.last().Messages {
 			switch tag, names, _ := strings.Cut(m.Text, "\n"); tag {
 			case news:
@@ -245,19 +244,14 @@ func testTwoMiddlewares[M adk.MessageType](t *testing.T, w way) {
 			}
 		}
 		checkCallAsMade(t, o, called("call_7", "cut_gras", "{}"))
-		assert.ElementsMatch(t, []string{"send_mail", "cut_grass"}, session.Loaded(), "what the session has")
 
 		// The history of the next run is made of the events.
-		session = toolsearch.NewSession()
-		next := converseOn(toolsearch.WithSession(context.Background(), session), t, w, config, slices.Concat(question, o.events, question))
 		want := strings.Fields(tt.next)
 		if w.agentic && tt.native { // adapters have not marked the call, so the result stays a text
 			want = append(want, map[bool]string{true: "send_mail", false: "cut_grass"}[slices.Contains(want, "cut_grass")])
 		}
-		require.NoError(t, next.err, "the next run")
+		next := run(slices.Concat(question, o.events))
 		assert.ElementsMatch(t, want, next.requests[0].ToolNames(), "what the next run's model saw")
-		checkReminded(t, "the next run's model", next, garden, news)
-		assert.ElementsMatch(t, []string{"send_mail", "cut_grass"}, session.Loaded(), "what the session has in the next run")
 	}
 }
 
@@ -265,16 +259,14 @@ var errMower = errors.New("no mower")
 
 // A tool that fails or panics ends its run, whether it is called alone or beside other tools. The
 // next runs with the same middleware are as before.
-func TestToolFailureEndsTheRunAndNothingElse(t *testing.T) {
-	inAllWays(t, testToolFailure[chat], testToolFailure[agentic])
-}
+func TestToolFailureEndsTheRunAndNothingElse(t *testing.T) { everyWay(t, testToolFailure) }
 
-func testToolFailure[M adk.MessageType](t *testing.T, w way) {
+func testToolFailure(t *testing.T, w way) {
 	mower := testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass"}}
 	for i, broken := range []tool.BaseTool{errorTool{mower, mows}, textStreamTool{mower, breaks("half the ")}, errorTool{mower, panics}} {
-		ours := over[M](t, append(testtools.NewsTools(), broken)...)
+		agent := playing(t, w, toolsearch.Config{DynamicTools: append(testtools.NewsTools(), broken)})
 		for _, calls := range [][]call{{{Name: "cut_grass"}}, {{Name: "send_mail"}, {Name: "cut_grass"}, {Name: "get_weather"}}} {
-			o := converse(t, w, with(ours), selecting("cut_grass"), callTools(calls...))
+			o := agent(conversation{turns: []turn{selecting("cut_grass"), callTools(calls...)}})
 			assert.ErrorContains(t, o.err, errMower.Error(), "tool %d, %d calls: the end of the run", i, len(calls))
 			if i < 2 {
 				assert.ErrorIs(t, o.err, errMower, "tool %d, %d calls: the end of the run", i, len(calls))
@@ -408,21 +400,41 @@ var useSkill = callTool("skill", `{"skill":"weather"}`)
 
 // A skill of a model of its own changes the model in the middle of a run. The new model sees what
 // the old model saw. Eino does this for *schema.Message only.
+//
+// Under a native protocol the results of searches stay native for the skill's model, if the
+// middleware comes before the skills. After them it does not have the last word on what that model
+// gets: the skills put their model in the place of everything within.
 func TestSkillsWithAModelOfTheirOwn(t *testing.T) {
 	inMessageWays(t, func(t *testing.T, w way) {
-		other := toolsearchtest.NewModel[chat]()
-		theirs := newSkills(t, skill.FrontMatter{Model: "other"}, hub[chat]{model: other})
-		for start, config := range map[string]*adk.ChatModelAgentConfig{
-			"tool_search skill": with(news[chat](t), theirs), "skill tool_search": with(theirs, news[chat](t)),
-		} {
-			before := len(other.Requests())
-			other.Play(selecting("send_mail"), calling("get_weather"), say("Sunny."))
+		run := func(first int, config toolsearch.Config, turns ...turn) (before, after outcome) {
+			other := toolsearchtest.NewModel[chat](turns...)
+			agent := with(newMiddleware[chat](t, config), newSkills(t, skill.FrontMatter{Model: "other"}, hub[chat]{model: other}))
+			if first == 1 {
+				slices.Reverse(agent.Handlers)
+			}
 			scripted := toolsearchtest.NewModel[chat](selecting("get_weather"), useSkill)
-			config.Model = scripted
-			_, err := runAgent(context.Background(), newAgent(t, config), w, question)
-			first, second := outcome{scripted.Requests(), nil, err}, outcome{other.Requests()[before:], nil, err}
+			agent.Model = scripted
+			_, err := runAgent(context.Background(), newAgent(t, agent), w, question)
+			require.NoError(t, err)
+			return outcome{requests: scripted.Requests()}, outcome{requests: other.Requests()}
+		}
+		for i, start := range []string{"tool_search skill", "skill tool_search"} {
+			first, second := run(i, toolsearch.Config{}, selecting("send_mail"), calling("get_weather"), say("Sunny."))
 			checkSaw(t, "the first model", first, start, start+" get_weather")
 			checkSaw(t, "the skill's model", second, start+" get_weather", start+" get_weather send_mail", start+" get_weather send_mail")
+		}
+		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
+			_, second := run(0, using(protocol), calling("get_weather"), say("Sunny."))
+			require.Len(t, second.requests, 2, protocol)
+			for i, r := range second.requests {
+				var native []string
+				for _, m := range r.Messages {
+					if m.Native {
+						native = append(native, m.ToolName)
+					}
+				}
+				assert.Equal(t, []string{"tool_search"}, native, "%s, call %d of the skill's model: native results", protocol, i)
+			}
 		}
 	})
 }
@@ -455,30 +467,4 @@ func testSkillsThatFork[M adk.MessageType](t *testing.T, w way) {
 			}, "send_mail", "get_weather")
 		})
 	}
-}
-
-// Under a native protocol the results of searches stay native for the skill's model, if the
-// middleware comes before the skills. After them it does not have the last word on what that model
-// gets: the skills put their model in the place of everything within.
-func TestSkillsWithANativeModelOfTheirOwn(t *testing.T) {
-	inMessageWays(t, func(t *testing.T, w way) {
-		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences} {
-			other := toolsearchtest.NewModel[chat](calling("get_weather"), say("Sunny."))
-			config := with(newMiddleware[chat](t, toolsearch.Config{Protocol: protocol}),
-				newSkills(t, skill.FrontMatter{Model: "other"}, hub[chat]{model: other}))
-			config.Model = toolsearchtest.NewModel[chat](selecting("get_weather"), useSkill)
-			_, err := runAgent(context.Background(), newAgent(t, config), w, question)
-			require.NoError(t, err, protocol)
-			require.Len(t, other.Requests(), 2, protocol)
-			for i, r := range other.Requests() {
-				var native []string
-				for _, m := range r.Messages {
-					if m.Native {
-						native = append(native, m.ToolName)
-					}
-				}
-				assert.Equal(t, []string{"tool_search"}, native, "%s, call %d of the skill's model: native results", protocol, i)
-			}
-		}
-	})
 }

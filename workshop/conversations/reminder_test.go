@@ -224,11 +224,9 @@ func reminderAt(r request) string {
 
 // Each position has one reminder, and it is current, in every call of a run. The same holds for a
 // second run that gets all messages of the first run.
-func TestReminderPositions(t *testing.T) {
-	inAllWays(t, testReminderPositions[chat], testReminderPositions[agentic])
-}
+func TestReminderPositions(t *testing.T) { everyWay(t, testReminderPositions) }
 
-func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
+func testReminderPositions(t *testing.T, w way) {
 	for _, tt := range []struct {
 		position      toolsearch.ReminderPosition
 		instruction   string
@@ -241,44 +239,33 @@ func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
 		{toolsearch.ReminderInstruction, "", "R | Q1", "R | Q1 | ... | done | Q2"},
 		{toolsearch.ReminderInstruction, "Be brief.", "Be brief.+R | Q1", "Be brief.+R | Q1 | ... | done | Q2"},
 	} {
-		s := &server{}
-		s.serve("send_mail: Sends")
-		for _, change := range []bool{false, true} {
-			name := fmt.Sprintf("position %d, instruction %q, catalog changed %v", tt.position, tt.instruction, change)
+		for _, served := range []string{"send_mail", "fax"} { // in the second run
+			name := fmt.Sprintf("position %d, instruction %q, then %s", tt.position, tt.instruction, served)
+			s := &server{}
+			s.serve("send_mail: Sends")
 			config := s.config()
 			config.Reminder.Position = tt.position
-			agentConfig := agentOver[M](t, config)
-			run := func(history []message) outcome {
+			agent := playing(t, w, config)
+			check := func(history []message, asks, want string, names ...string) outcome {
 				t.Helper()
-				agentConfig.Instruction = tt.instruction
-				o := converseOn(context.Background(), t, w, agentConfig, history, selecting("get_weather"), calling("get_weather"))
+				o := agent(conversation{prompt: tt.instruction, history: history, asks: asks,
+					turns: []turn{selecting("get_weather"), calling("get_weather")}})
 				require.NoError(t, o.err, name)
-				return o
-			}
-			check := func(o outcome, want string, names ...string) {
-				t.Helper()
 				for i, r := range o.requests {
 					if i == 1 {
 						want += " | ..."
 					}
 					assert.Equal(t, want, reminderAt(r), "%s, call %d", name, i)
 				}
-				if tt.instruction != "" || tt.position == toolsearch.ReminderInstruction {
-					assert.Equal(t, toolsearchtest.System, o.requests[0].Messages[0].Role, "%s: the first message", name)
-				} else {
-					assert.NotEqual(t, toolsearchtest.System, o.requests[0].Messages[0].Role, "%s: the first message", name)
-				}
+				isSystem := tt.instruction != "" || tt.position == toolsearch.ReminderInstruction
+				assert.Equal(t, isSystem, o.requests[0].Messages[0].Role == toolsearchtest.System, "%s: the first message", name)
 				checkAnnounced(t, o, names...)
+				return o
 			}
-			s.serve("send_mail: Sends")
-			first := run([]message{userSays("Q1")})
-			check(first, tt.first, "get_weather", "send_mail")
-			if change {
-				s.serve("fax: Faxes")
-			}
-			history := slices.DeleteFunc(slices.Clone(first.last().Messages), func(m message) bool { return m.Role == toolsearchtest.System })
-			history = append(history, modelSays("done"), userSays("Q2"))
-			check(run(history), tt.second, "get_weather", map[bool]string{false: "send_mail", true: "fax"}[change])
+			first := check(nil, "Q1", tt.first, "get_weather", "send_mail")
+			s.serve(served + ": Sends")
+			history := slices.DeleteFunc(first.last().Messages, func(m message) bool { return m.Role == toolsearchtest.System })
+			check(append(history, modelSays("done")), "Q2", tt.second, "get_weather", served)
 		}
 	}
 }
@@ -286,11 +273,9 @@ func testReminderPositions[M adk.MessageType](t *testing.T, w way) {
 // A reminder at the front of the history that changed would end the prefix that providers cache. It
 // stays as it is, byte for byte, when tools are loaded, in the next run, and when a Source lists
 // the same tools in another order. A new tool changes it.
-func TestReminderFirstStaysAsItIs(t *testing.T) {
-	inAllWays(t, testReminderFirst[chat], testReminderFirst[agentic])
-}
+func TestReminderFirstStaysAsItIs(t *testing.T) { everyWay(t, testReminderFirst) }
 
-func testReminderFirst[M adk.MessageType](t *testing.T, w way) {
+func testReminderFirst(t *testing.T, w way) {
 	for _, reminder := range []toolsearch.ReminderConfig{
 		{},
 		{Describe: true, MaxTokens: 500},
@@ -298,29 +283,26 @@ func testReminderFirst[M adk.MessageType](t *testing.T, w way) {
 		{MaxTokens: 10},
 	} {
 		s := &server{}
-		s.serve("mail__send: Sends", "mail__read: Reads", "fax: Faxes")
 		config := s.config()
 		config.Reminder = reminder
-		agentConfig := agentOver[M](t, config)
+		agent := playing(t, w, config)
 		var history []message
 		seen := map[string]bool{}
-		run := func() {
+		run := func(specs ...string) {
 			t.Helper()
-			history = append(history, userSays("Go on"))
-			o := converseOn(context.Background(), t, w, agentConfig, history, selecting("mail__send"), calling("mail__send"), selecting("fax"))
+			s.serve(specs...)
+			o := agent(conversation{history: history, turns: []turn{selecting("mail__send"), calling("mail__send"), selecting("fax")}})
 			require.NoError(t, o.err)
 			for _, r := range o.requests {
 				seen[r.Messages[0].Text] = true
 			}
-			history = append(slices.Clone(o.requests[3].Messages), modelSays("done"))
+			history = append(o.last().Messages, modelSays("done"))
 		}
-		run()
-		run()
-		s.serve("fax: Faxes", "mail__read: Reads", "mail__send: Sends")
-		run()
+		run("mail__send: Sends", "mail__read: Reads", "fax: Faxes")
+		run("mail__send: Sends", "mail__read: Reads", "fax: Faxes")
+		run("fax: Faxes", "mail__read: Reads", "mail__send: Sends")
 		assert.Len(t, seen, 1, "reminders of three runs with %+v", reminder)
-		s.serve("fax: Faxes", "mail__read: Reads", "mail__send: Sends", "mail__drop: Drops")
-		run()
+		run("fax: Faxes", "mail__read: Reads", "mail__send: Sends", "mail__drop: Drops")
 		assert.Len(t, seen, 2, "reminders with a new tool and %+v", reminder)
 	}
 }
@@ -441,18 +423,15 @@ func testInstructionBesideOthers[M adk.MessageType](t *testing.T, w way) {
 }
 
 // Two middlewares can each have a reminder in the system message.
-func TestTwoRemindersInTheInstruction(t *testing.T) {
-	inAllWays(t, testTwoInInstruction[chat], testTwoInInstruction[agentic])
-}
+func TestTwoRemindersInTheInstruction(t *testing.T) { everyWay(t, testTwoInInstruction) }
 
-func testTwoInInstruction[M adk.MessageType](t *testing.T, w way) {
+func testTwoInInstruction(t *testing.T, w way) {
+	inInstruction := toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}
+	agent := playing(t, w, toolsearch.Config{Reminder: inInstruction},
+		toolsearch.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows"), ToolName: "find", Reminder: inInstruction})
 	for _, instruction := range []string{"Be brief.", ""} {
-		inInstruction := toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}
-		config := with(
-			newMiddleware[M](t, toolsearch.Config{Reminder: inInstruction}),
-			newMiddleware[M](t, toolsearch.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows"), ToolName: "find", Reminder: inInstruction}))
-		config.Instruction = instruction
-		o := converse(t, w, config, selecting("send_mail"), callTool("find", `{"query":"select:cut_grass"}`), calling("cut_grass"))
+		o := agent(conversation{prompt: instruction, turns: []turn{selecting("send_mail"),
+			callTool("find", `{"query":"select:cut_grass"}`), calling("cut_grass")}})
 		require.NoError(t, o.err)
 		for i, r := range o.requests {
 			text := r.Messages[0].Text
