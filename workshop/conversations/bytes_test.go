@@ -66,25 +66,6 @@ func asked[M adk.MessageType](t *testing.T, model *toolsearchtest.Model[M]) stri
 	return randomID.ReplaceAllString(b.String(), `"_eino_msg_id":""`)
 }
 
-// The same conversation gives the model the same bytes, so no map order reaches the model.
-func TestSameBytes(t *testing.T) { inAllWays(t, testSameBytes[chat], testSameBytes[agentic]) }
-
-func testSameBytes[M adk.MessageType](t *testing.T, w way) {
-	for _, native := range []bool{false, true} {
-		first := ""
-		for i := range 8 {
-			middleware := newMiddleware[M](t, toolsearch.Config{UseModelToolSearch: native})
-			model, _, err := runWith(t, w, middleware, testtools.EchoTools("clock: The time"), userInput[M](), busyTurns()...)
-			require.NoError(t, err, "native=%v: run %d", native, i)
-			got := asked(t, model)
-			if i == 0 {
-				first = got
-			}
-			require.Equal(t, first, got, "native=%v: run 0 and run %d", native, i)
-		}
-	}
-}
-
 // Nothing that the user hands over is written to. It is compared with a twin that was made the same
 // way and not used.
 func TestNothingIsMutated(t *testing.T) {
