@@ -92,13 +92,6 @@ func TestAlwaysLoaded(t *testing.T) {
 			[]turn{selecting("ask_human,get_weather"), searching(`{"query":"person"}`), calling("ask_human")}, "ask_human",
 			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", "get_weather",
 			"get_weather", "get_weather"),
-		row("they do not count towards MaxLoaded and are not evicted", []string{"ask_human"}, maxLoaded(1),
-			[]turn{calling("ask_human"), selecting("get_weather"), selecting("mcp__github__list_issues")}, "ask_human",
-			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"),
-			"", "", "get_weather", "mcp__github__list_issues"),
-		row("UnloadedRefuse refuses only other tools", []string{"ask_human"}, toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
-			[]turn{callTools(call{Name: "ask_human", Arguments: "{}"}, call{Name: "get_weather", Arguments: "{}"})}, "ask_human",
-			strings.Fields(github+" mcp__slack__list_channels mcp__slack__send_message get_weather"), "", ""),
 		{
 			name: "if all tools are loaded, the model still searches, and there is no reminder", dynamic: officeTools(),
 			config: toolsearch.Config{AlwaysLoaded: []string{"*"}}, turns: []turn{searching(`{"query":"weather"}`)},
@@ -106,19 +99,6 @@ func TestAlwaysLoaded(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				assert.Len(t, o.requests[0].Messages, 1, "the model gets only the question")
 				assert.Equal(t, []string{"get_weather"}, answerOf(t, o.result(t, "call_1")).Matches)
-			},
-		},
-		{
-			name: "remove_tool cannot remove them", dynamic: officeTools(),
-			config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"ask_human"}},
-			turns: []turn{callTool("add_tool", `{"tool_names":["get_weather"]}`),
-				callTool("remove_tool", `{"tool_names":["ask_human","get_weather"]}`)},
-			saw: []string{"search_tools add_tool show_all_tools remove_tool ask_human",
-				"search_tools add_tool show_all_tools remove_tool ask_human get_weather",
-				"search_tools add_tool show_all_tools remove_tool ask_human"},
-			check: func(t *testing.T, o outcome) {
-				got, want := o.result(t, "call_2"), `{"removed":["get_weather"],"not_found":["ask_human"]`
-				assert.True(t, strings.HasPrefix(got, want), "the answer %s begins with %s", got, want)
 			},
 		},
 		{
@@ -199,42 +179,16 @@ func TestDeferFrom(t *testing.T) {
 }
 
 func TestMaxLoaded(t *testing.T) {
-	const none = "tool_search"
-	max2 := maxLoaded(2)
-	found := func(id string, names ...string) []message {
-		return []message{
-			modelCalls(called(id, "tool_search", `{"query":"x"}`)),
-			toolSays(id, "tool_search", `{"matches":["`+strings.Join(names, `","`)+`"]}`),
-		}
-	}
-	playAll(t, []conversation{
-		{
-			name: "the tool that was found first goes, and comes back at the end when it is found again", config: max2,
-			turns: []turn{selecting("get_weather"), selecting("send_mail"), selecting("list_stocks"), selecting("get_weather")},
-			saw: []string{none, none + " get_weather", none + " get_weather send_mail", none + " send_mail list_stocks",
-				none + " list_stocks get_weather"},
+	playAll(t, []conversation{{
+		name:   "a dispatched call counts as a use",
+		config: dispatch(func(c *toolsearch.Config) { c.Limits.MaxLoaded, c.Unloaded = 2, toolsearch.UnloadedRefuse }),
+		turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatching("get_weather", "{}"), selecting("list_stocks"),
+			dispatching("get_weather", "{}"), dispatching("send_mail", "{}")},
+		check: func(t *testing.T, o outcome) {
+			assert.Equal(t, "get_weather ran with {}", o.result(t, "call_5"), "get_weather was used after send_mail")
+			assert.Contains(t, o.result(t, "call_6"), "nothing was run", "send_mail was used first")
 		},
-		{
-			name: "a second run goes on from the history", config: max2,
-			history: slices.Concat(found("c1", "get_weather"), found("c2", "send_mail"),
-				[]message{modelCalls(called("c3", "get_weather", `{}`)),
-					toolSays("c3", "get_weather", "sunny")},
-				found("c4", "list_stocks")),
-			turns: []turn{selecting("get_forecast")},
-			saw:   []string{none + " get_weather list_stocks", none + " list_stocks get_forecast"},
-		},
-		{
-			name: "a dispatched call counts as a use",
-			config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 2}, Protocol: toolsearch.ProtocolDispatch,
-				Unloaded: toolsearch.UnloadedRefuse},
-			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatching("get_weather", "{}"), selecting("list_stocks"),
-				dispatching("get_weather", "{}"), dispatching("send_mail", "{}")},
-			check: func(t *testing.T, o outcome) {
-				assert.Equal(t, "get_weather ran with {}", o.result(t, "call_5"), "get_weather was used after send_mail")
-				assert.Contains(t, o.result(t, "call_6"), "nothing was run", "send_mail was used first")
-			},
-		},
-	})
+	}})
 }
 
 // A tool is not evicted while one of its calls has no answer.
