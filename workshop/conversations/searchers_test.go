@@ -223,16 +223,13 @@ func TestSelectWhatIsShown(t *testing.T) {
 // No text mentions the list of names when the model does not see it.
 func TestUnlisted(t *testing.T) {
 	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
-		o := play(t, conversation{
-			config: toolsearch.Config{Language: language, Reminder: toolsearch.ReminderConfig{Disabled: true}},
-			turns:  []turn{searching(`{"query":"zzz"}`), searching(`{"query":"select:zzz"}`), searching(`{}`)},
-		}, way{})
-		text := o.last().Tools[0].Desc
-		for _, m := range o.last().Messages {
-			text += m.Text
-		}
-		assert.NotContains(t, text, "deferred", "the texts mention the list of names")
-		assert.NotContains(t, text, "列表中取", "the texts mention the list of names")
+		config := toolsearch.Config{Language: language, Reminder: toolsearch.ReminderConfig{Disabled: true}}
+		everyWay(t, func(t *testing.T, w way) {
+			o := running(t, w, config)(searching(`{"query":"zzz"}`), searching(`{"query":"select:zzz"}`), searching(`{}`))
+			assert.Len(t, o.requests[0].Messages, 1, "the model gets only the question")
+			assert.NotContains(t, written(o.requests...), "deferred", "the texts mention the list of names")
+			assert.NotContains(t, written(o.requests...), "列表中取", "the texts mention the list of names")
+		})
 	}
 }
 
