@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/callbacks"
-	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
@@ -143,39 +141,22 @@ func TestPrefix(t *testing.T) {
 	})
 }
 
-// An interrupt within a tool with a prefix is resumed in that tool, and Eino's callbacks tell the
-// name that the model saw.
-func TestPrefixAtResume(t *testing.T) {
-	ofBothTypes(t, testPrefixAtResume[chat], testPrefixAtResume[agentic])
+// An interrupt within a tool with a prefix is resumed in that tool.
+func TestPrefixAtResume(t *testing.T) { inRestarts(t, testPrefixAtResume) }
+
+func testPrefixAtResume(t *testing.T, w way) {
+	config := toolsearch.Config{Groups: prefixedDeletes()}
+	turns := []turn{selecting("a__delete_all"), callTools(called("d", "a__delete_all", "{}"))}
+	o := restarted(t, w, conversation{config: config, turns: turns}, config)
+	require.NoError(t, o.err)
+	assert.Equal(t, "confirmed", o.result(t, "d"))
 }
 
-func testPrefixAtResume[M adk.MessageType](t *testing.T) {
-	config := toolsearch.Config{Groups: []toolsearch.Group{
+func prefixedDeletes() []toolsearch.Group {
+	return []toolsearch.Group{
 		{Name: "a", Tools: []tool.BaseTool{confirming("delete_all")}, Prefix: true},
 		{Name: "b", Tools: testtools.EchoTools("delete_all: Deletes"), Prefix: true},
-	}}
-	for _, streaming := range []bool{false, true} {
-		store := &memoryStore{}
-		interrupted(t, store, streaming, agentOver[M](t, config), selecting("a__delete_all"), callTools(called("d", "a__delete_all", "{}")))
-		o := resumed(t, store, streaming, agentOver[M](t, config))
-		require.NoError(t, o.err)
-		assert.Equal(t, "confirmed", o.result(t, "d"))
 	}
-
-	var mu sync.Mutex
-	var names []string
-	handler := callbacks.NewHandlerBuilder().OnStartFn(func(ctx context.Context, info *callbacks.RunInfo,
-		_ callbacks.CallbackInput) context.Context {
-		mu.Lock()
-		defer mu.Unlock()
-		if info.Component == components.ComponentOfTool {
-			names = append(names, info.Name+" of type "+info.Type)
-		}
-		return ctx
-	}).Build()
-	o := converseIn(callbacks.InitCallbacks(context.Background(), nil, handler), t, way{}, agentOver[M](t, config), calling("b__delete_all"))
-	require.NoError(t, o.err)
-	assert.Equal(t, []string{"b__delete_all of type EchoTool"}, names)
 }
 
 // A name that MCP allows and providers refuse is shown under another, which the name alone decides. The

@@ -3,9 +3,7 @@ package conversations_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -58,95 +56,110 @@ func (c *confirmTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Opti
 	return "confirmed", nil
 }
 
-// A run that is interrupted within a round of tool calls can be resumed from a checkpoint. The
-// resumed run has new instances of everything, as after a restart of the process.
-func TestResume(t *testing.T) {
-	for _, streaming := range []bool{false, true} {
-		for _, native := range []bool{false, true} {
-			for _, static := range []bool{false, true} {
-				title := map[bool]string{false: "generate", true: "stream"}[streaming] + map[bool]string{true: ", native"}[native] + map[bool]string{true: ", static tools"}[static]
-				t.Run("message, "+title, func(t *testing.T) { testResume[chat](t, streaming, native, static) })
-				t.Run("agentic, "+title, func(t *testing.T) { testResume[agentic](t, streaming, native, static) })
-			}
-		}
+// restarted plays a conversation up to an interrupt, and goes on from a checkpoint with a new instance of everything,
+// over the second config. A last turn that says "done" is added.
+func restarted(t *testing.T, w way, c conversation, after toolsearch.Config, then ...turn) outcome {
+	t.Helper()
+	if w.agentic {
+		return restartedOf(t, w, c, agentOver[agentic](t, c.config), agentOver[agentic](t, after), then...)
+	}
+	return restartedOf(t, w, c, agentOver[chat](t, c.config), agentOver[chat](t, after), then...)
+}
+
+func restartedOf[M adk.MessageType](t *testing.T, w way, c conversation, before, after *adk.TypedChatModelAgentConfig[M],
+	then ...turn) outcome {
+	t.Helper()
+	r := &restarting{way: w}
+	agent := func(config *adk.TypedChatModelAgentConfig[M], turns ...turn) (adk.TypedAgent[M], *toolsearchtest.Model[M]) {
+		model := toolsearchtest.NewModel[M](turns...)
+		config.Model, config.ToolsConfig = model, c.tools
+		config.ToolsConfig.Tools = c.static
+		return newAgent(t, config), model
+	}
+	first, model := agent(before, c.turns...)
+	interrupt(t, r, first)
+	require.Len(t, model.Requests(), len(c.turns), "model calls before the interrupt")
+	second, model := agent(after, append(then, say("done"))...)
+	events, err := resume(t, r, second)
+	for i, r := range model.Requests() {
+		checkRequest(t, i, r)
+	}
+	return outcome{model.Requests(), events, err}
+}
+
+// inRestarts runs a test for both message types, with and without streaming. Only a Runner can resume.
+func inRestarts(t *testing.T, test func(t *testing.T, w way)) {
+	t.Helper()
+	for i := range 4 {
+		w := way{agentic: i&1 != 0, streaming: i&2 != 0, runner: true}
+		t.Run(w.String(), func(t *testing.T) { test(t, w) })
 	}
 }
 
-func testResume[M adk.MessageType](t *testing.T, streaming, native, static bool) {
-	store := &memoryStore{}
-	agent := func() *adk.TypedChatModelAgentConfig[M] {
-		config := agentOver[M](t, toolsearch.Config{
-			DynamicTools: append(testtools.NewsTools(), confirming("delete_all")), UseModelToolSearch: native,
-			SendEvents: true, // which Eino keeps in the checkpoint
-		})
-		if static {
-			config.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
+// A run that is interrupted within a round of tool calls can be resumed from a checkpoint. The
+// resumed run has new instances of everything, as after a restart of the process.
+func TestResume(t *testing.T) { inRestarts(t, testResume) }
+
+func testResume(t *testing.T, w way) {
+	for _, native := range []bool{false, true} {
+		for _, static := range [][]tool.BaseTool{nil, testtools.EchoTools("clock: The time")} {
+			config := toolsearch.Config{
+				DynamicTools: append(testtools.NewsTools(), confirming("delete_all")), UseModelToolSearch: native,
+				SendEvents: true, // which Eino keeps in the checkpoint
+			}
+			// The second round has a search, an unknown name, and a tool that interrupts.
+			turns := []turn{selecting("get_weather"), callTools(
+				called("s", "tool_search", `{"query":"select:send_mail"}`), called("u", "send_male", `{}`), called("d", "delete_all", `{}`))}
+			o := restarted(t, w, conversation{config: config, static: static, turns: turns}, config, calling("get_weather"))
+			require.NoError(t, o.err)
+			require.Len(t, o.requests, 2, "model calls after the resume")
+			for i, r := range o.requests {
+				names := r.ToolNames()
+				assert.Subset(t, reachable(r), []string{"get_weather", "send_mail", "delete_all"}, "call %d: within reach; tools %v", i, names)
+				assert.NotContains(t, names, "list_stocks", "call %d: the tools, of which list_stocks was not loaded", i)
+				assert.Equal(t, !native, slices.Contains(names, "tool_search"), "call %d: the tool list", i)
+				assert.Equal(t, static != nil, slices.Contains(names, "clock"), "call %d: whether the static tool is in %v", i, names)
+			}
+			checkCallAsMade(t, o, called("u", "send_male", `{}`))
 		}
-		return config
 	}
-	interrupted(t, store, streaming, agent(), selecting("get_weather"),
-		// This round has a search, an unknown name, and a tool that interrupts.
-		callTools(
-			called("s", "tool_search", `{"query":"select:send_mail"}`), called("u", "send_male", `{}`), called("d", "delete_all", `{}`)))
-	o := resumed(t, store, streaming, agent(), callTools(called("w", "get_weather", `{}`)))
-	require.NoError(t, o.err)
-	require.Len(t, o.requests, 2, "model calls after the resume")
-	for i, r := range o.requests {
-		names := r.ToolNames()
-		assert.Subset(t, reachable(r), []string{"get_weather", "send_mail", "delete_all"}, "call %d: within reach; tools %v", i, names)
-		assert.NotContains(t, names, "list_stocks", "call %d: the tools, of which list_stocks was not loaded", i)
-		assert.Equal(t, !native, slices.Contains(names, "tool_search"), "call %d: the tool list", i)
-		assert.Equal(t, static, slices.Contains(names, "clock"), "call %d: whether the static tool is in %v", i, names)
-	}
-	checkCallAsMade(t, o, called("u", "send_male", `{}`))
 }
 
 // A run is resumed at the call of a tool that is no longer in the catalog or no longer allowed.
 // The tool does not run. The run ends with Eino's error, unless the agent has an
 // UnknownToolsHandler that answers the call.
-func TestResumeWithoutTheTool(t *testing.T) {
-	gone := toolsearch.Config{DynamicTools: testtools.NewsTools()}
-	denied := toolsearch.Config{
-		DynamicTools: append(testtools.NewsTools(), confirming("delete_all")),
-		Filter:       toolsearch.FilterTools(nil, []string{"send_mail", "get_weather"}),
-	}
-	for title, config := range map[string]toolsearch.Config{"gone": gone, "denied": denied} {
-		for _, native := range []bool{false, true} {
-			for _, handled := range []bool{false, true} {
-				config.UseModelToolSearch = native
-				title := fmt.Sprintf("%s/native=%v/handled=%v", title, native, handled)
-				t.Run("message/"+title, func(t *testing.T) { testResumeWithoutTheTool[chat](t, config, handled) })
-				t.Run("agentic/"+title, func(t *testing.T) { testResumeWithoutTheTool[agentic](t, config, handled) })
+func TestResumeWithoutTheTool(t *testing.T) { inRestarts(t, testResumeWithoutTheTool) }
+
+func testResumeWithoutTheTool(t *testing.T, w way) {
+	for i := range 8 {
+		isDenied, native, handled := i&1 != 0, i&2 != 0, i&4 != 0
+		before := conversation{
+			config: toolsearch.Config{DynamicTools: append(testtools.NewsTools(), confirming("delete_all")), UseModelToolSearch: native},
+			turns:  []turn{selecting("send_mail"), callTools(called("d", "delete_all", "{}"), called("w", "get_weather", "{}"))},
+		}
+		if handled {
+			before.tools.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) {
+				return name + " is not there any more", nil
 			}
 		}
-	}
-}
-
-func testResumeWithoutTheTool[M adk.MessageType](t *testing.T, config toolsearch.Config, handled bool) {
-	store := &memoryStore{}
-	before := config
-	before.DynamicTools, before.Filter = append(testtools.NewsTools(), confirming("delete_all")), nil
-	interrupted(t, store, false, agentOver[M](t, before), selecting("send_mail"),
-		callTools(called("d", "delete_all", "{}"), called("w", "get_weather", "{}")))
-	agent := agentOver[M](t, config)
-	if handled {
-		agent.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string, error) {
-			return name + " is not there any more", nil
+		after := toolsearch.Config{UseModelToolSearch: native}
+		if isDenied {
+			after = before.config
+			after.Filter = toolsearch.FilterTools(nil, []string{"send_mail", "get_weather"})
 		}
-	}
-	o := resumed(t, store, false, agent, callTool("get_weather", "{}"))
-	if !handled {
-		assert.ErrorContains(t, o.err, "delete_all not found")
-		assert.Empty(t, o.requests, "model calls")
-		return
-	}
-	require.NoError(t, o.err)
-	assert.Equal(t, "delete_all is not there any more", o.result(t, "d"), "the answer to the call")
-	for i, r := range o.requests {
-		names := append(r.ToolNames(), r.DeferredNames()...)
-		assert.NotContains(t, names, "delete_all", "call %d: the tools", i)
-		assert.NotContains(t, announced(r), "delete_all", "call %d: the reminder", i)
-		assert.Subset(t, reachable(r), []string{"send_mail", "get_weather"}, "call %d: within reach", i)
+		o := restarted(t, w, before, after, calling("get_weather"))
+		if !handled {
+			assert.ErrorContains(t, o.err, "delete_all not found")
+			assert.Empty(t, o.requests, "model calls")
+			continue
+		}
+		require.NoError(t, o.err)
+		assert.Equal(t, "delete_all is not there any more", o.result(t, "d"), "the answer to the call")
+		for i, r := range o.requests {
+			assert.NotContains(t, append(r.ToolNames(), r.DeferredNames()...), "delete_all", "call %d: the tools", i)
+			assert.NotContains(t, announced(r), "delete_all", "call %d: the reminder", i)
+			assert.Subset(t, reachable(r), []string{"send_mail", "get_weather"}, "call %d: within reach", i)
+		}
 	}
 }
 
@@ -172,18 +185,14 @@ func TestResumeRemoves(t *testing.T) {
 }
 
 func testResumeRemoves[M adk.MessageType](t *testing.T) {
-	store := &memoryStore{}
 	agent := func() *adk.TypedChatModelAgentConfig[M] {
 		adding := newMiddleware[M](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}})
 		return with(adding, approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}})
 	}
-	interrupted(t, store, false, agent(), callTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
-		callTools(called("r", "remove_tool", `{"tool_names":["get_weather","list_stocks"]}`)))
-	o := resumed(t, store, false, agent())
+	o := restartedOf(t, way{}, conversation{turns: []turn{callTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
+		callTool("remove_tool", `{"tool_names":["get_weather","list_stocks"]}`)}}, agent(), agent())
 	require.NoError(t, o.err)
-	result := o.result(t, "r")
-	assert.True(t, strings.HasPrefix(result, `{"removed":["get_weather"],"not_found":["list_stocks"]`),
-		"the beginning of the answer %s", result)
+	assert.Contains(t, o.last().Messages[len(o.last().Messages)-1].Text, `{"removed":["get_weather"],"not_found":["list_stocks"]`)
 	assert.Equal(t, "search_tools add_tool show_all_tools remove_tool list_stocks send_mail", o.saw()[0])
 }
 
@@ -250,13 +259,12 @@ func interrupt[M adk.MessageType](t *testing.T, r *restarting, agent adk.TypedAg
 }
 
 // resume resumes the run with an agent of a new process.
-func resume[M adk.MessageType](t *testing.T, r *restarting, agent adk.TypedAgent[M]) {
+func resume[M adk.MessageType](t *testing.T, r *restarting, agent adk.TypedAgent[M]) ([]message, error) {
 	t.Helper()
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: r.streaming, CheckPointStore: &r.store})
 	iterator, err := runner.Resume(r.context(), "1")
 	require.NoError(t, err)
-	_, err = drain(iterator)
-	require.NoError(t, err)
+	return drain(iterator)
 }
 
 // careful returns a middleware over the news and a tool that asks for a confirmation.
@@ -292,7 +300,8 @@ func testRestartDeep[M adk.MessageType](t *testing.T, w way) {
 		assert.Equal(t, []string{start, start + " send_mail", sub + what(" send_mail"), tidying}, sawOf(scripted), "before the restart")
 
 		agent, scripted = process(say("Tidy."), task, say("Still tidy."), say("done"))
-		resume(t, r, agent)
+		_, err := resume(t, r, agent)
+		require.NoError(t, err)
 		knows := start + " send_mail" + what(" delete_all")
 		assert.Equal(t, []string{tidying, knows, sub + what(" send_mail delete_all"), knows}, sawOf(scripted), "after the restart")
 	}, "send_mail", "delete_all")
@@ -336,7 +345,8 @@ func testRestartAgentTool[M adk.MessageType](t *testing.T, w way) {
 				assert.Equal(t, []string{inside, inside + " delete_all"}, sawOf(insider), "inside, before the restart")
 
 				agent, outside, insider = process([]turn{ask, say("done")}, []turn{say("Tidy."), say("Still tidy.")})
-				resume(t, r, agent)
+				_, err := resume(t, r, agent)
+				require.NoError(t, err)
 				knows := start + " send_mail" + what(" delete_all")
 				assert.Equal(t, []string{knows, knows}, sawOf(outside), "outside, after the restart")
 				assert.Equal(t, []string{inside + " delete_all", inside + what(" delete_all")}, sawOf(insider), "inside, after the restart")
@@ -370,7 +380,8 @@ func TestRestartUnderASupervisor(t *testing.T) {
 			assert.Equal(t, []string{aided, aided + " delete_all"}, sawOf(models["aide"]), "the aide, before the restart")
 
 			agent, models = process([]turn{transfer("clerk"), say("done")}, []turn{say("Tidy.")}, []turn{say("Filed.")})
-			resume(t, r, adk.TypedAgent[chat](agent))
+			_, err := resume(t, r, adk.TypedAgent[chat](agent))
+			require.NoError(t, err)
 			assert.Equal(t, []string{aided + " delete_all"}, sawOf(models["aide"]), "the aide, after the restart")
 			knows := start + " send_mail" + what(" delete_all")
 			assert.Equal(t, []string{knows, knows}, sawOf(models["chief"]), "the chief, after the restart")
@@ -405,7 +416,8 @@ func TestRestartInAStepOfAPlan(t *testing.T) {
 			agent, scripted = process([]turn{replan("Mail it"), respond},
 				say("Tidy."),                              // the end of the second step
 				calling("get_weather"), say("It is out.")) // the third step
-			resume(t, r, adk.TypedAgent[chat](agent))
+			_, err := resume(t, r, adk.TypedAgent[chat](agent))
+			require.NoError(t, err)
 			third := "tool_search" + what(" send_mail get_weather delete_all")
 			called := third
 			if what("x") == "" {

@@ -218,44 +218,6 @@ func confirming(name string) tool.BaseTool {
 	return &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Asks before it does"}}}
 }
 
-// interrupted plays turns up to an interrupt. The store keeps the run.
-func interrupted[M adk.MessageType](
-	t *testing.T, store *memoryStore, streaming bool, agent *adk.TypedChatModelAgentConfig[M], turns ...turn,
-) outcome {
-	t.Helper()
-	runner, scripted := checkpointed(t, store, streaming, agent, turns...)
-	events, err := drain(runner.Run(context.Background(), encoded[M](question...), adk.WithCheckPointID("1")))
-	require.NoError(t, err)
-	require.Len(t, scripted.Requests(), len(turns), "model calls before the interrupt")
-	return outcome{scripted.Requests(), events, nil}
-}
-
-// resumed resumes the run in the store, with a new instance of everything. A last turn that says
-// "done" is added.
-func resumed[M adk.MessageType](
-	t *testing.T, store *memoryStore, streaming bool, agent *adk.TypedChatModelAgentConfig[M], turns ...turn,
-) outcome {
-	t.Helper()
-	runner, scripted := checkpointed(t, store, streaming, agent, append(turns, say("done"))...)
-	iterator, err := runner.Resume(context.Background(), "1")
-	require.NoError(t, err)
-	events, err := drain(iterator)
-	for i, r := range scripted.Requests() {
-		checkRequest(t, i, r)
-	}
-	return outcome{scripted.Requests(), events, err}
-}
-
-func checkpointed[M adk.MessageType](
-	t *testing.T, store *memoryStore, streaming bool, agent *adk.TypedChatModelAgentConfig[M], turns ...turn,
-) (*adk.TypedRunner[M], *toolsearchtest.Model[M]) {
-	t.Helper()
-	scripted := toolsearchtest.NewModel[M](turns...)
-	agent.Model = scripted
-	config := adk.TypedRunnerConfig[M]{Agent: newAgent(t, agent), EnableStreaming: streaming, CheckPointStore: store}
-	return adk.NewTypedRunner(config), scripted
-}
-
 // A tool that was removed and found again stays, though the result of the search is cleared
 // from the history and the answer of remove_tool is not.
 func TestOldRemovalDoesNotUnloadAgain(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // Under ProtocolDispatch the tool list never changes, and call_tool runs the tool that it names.
@@ -245,24 +244,14 @@ func TestDispatchArguments(t *testing.T) {
 }
 
 // UnknownFail leaves the unknown names of dispatched calls to Eino.
-func TestDispatchUnknownFail(t *testing.T) {
-	inAllWays(t, testDispatchUnknownFail[chat], testDispatchUnknownFail[agentic])
-}
+func TestDispatchUnknownFail(t *testing.T) { everyWay(t, testDispatchUnknownFail) }
 
-func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
-	ours := func() adk.TypedChatModelAgentMiddleware[M] {
-		return newMiddleware[M](t, dispatch(func(c *toolsearch.Config) {
-			c.DynamicTools, c.Unknown = testtools.NewsTools(), toolsearch.UnknownFail
-		}))
-	}
-	o := converse(t, w, with(ours()), dispatching("nothing", `{}`))
-	assert.ErrorContains(t, o.err, "nothing", "Eino's error has the name")
-
-	config := with(ours())
-	config.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, input string) (string, error) {
-		return "handled " + name + input, nil
-	}
-	o = converse(t, w, config, dispatching("nothing", `{"a":1}`), dispatching("get-weather", `{}`))
+func testDispatchUnknownFail(t *testing.T, w way) {
+	c := conversation{config: dispatch(func(c *toolsearch.Config) { c.Unknown = toolsearch.UnknownFail }),
+		turns: []turn{dispatching("nothing", `{"a":1}`), dispatching("get-weather", `{}`)}}
+	assert.ErrorContains(t, play(t, c, w).err, "nothing", "Eino's error has the name")
+	c.tools.UnknownToolsHandler = func(_ context.Context, name, input string) (string, error) { return "handled " + name + input, nil }
+	o := play(t, c, w)
 	require.NoError(t, o.err)
 	says(`handled nothing{"a":1}`, "get_weather ran with {}")(t, o)
 	checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("nothing", `{"a":1}`)))
@@ -270,35 +259,22 @@ func testDispatchUnknownFail[M adk.MessageType](t *testing.T, w way) {
 
 // A run that is interrupted within a dispatched tool can be resumed from a checkpoint, with a new
 // instance of everything.
-func TestDispatchResume(t *testing.T) {
-	for _, streaming := range []bool{false, true} {
-		name := map[bool]string{false: "generate", true: "stream"}[streaming]
-		t.Run("message, "+name, func(t *testing.T) { testDispatchResume[chat](t, streaming) })
-		t.Run("agentic, "+name, func(t *testing.T) { testDispatchResume[agentic](t, streaming) })
-	}
-}
+func TestDispatchResume(t *testing.T) { inRestarts(t, testDispatchResume) }
 
-func testDispatchResume[M adk.MessageType](t *testing.T, streaming bool) {
-	store := &memoryStore{}
-	agent := func() *adk.TypedChatModelAgentConfig[M] {
-		return agentOver[M](t, dispatch(func(c *toolsearch.Config) {
-			c.DynamicTools, c.Unloaded = append(testtools.NewsTools(), confirming("delete_all")), toolsearch.UnloadedRefuse
-		}))
-	}
+func testDispatchResume(t *testing.T, w way) {
+	config := dispatch(func(c *toolsearch.Config) {
+		c.DynamicTools, c.Unloaded = append(testtools.NewsTools(), confirming("delete_all")), toolsearch.UnloadedRefuse
+	})
 	calls := []call{
 		called("d", "call_tool", dispatched("delete_all", `{"x":1}`)), called("w", "call_tool", dispatched("get_weather", `{}`)),
 		called("u", "call_tool", dispatched("get_wether", `{}`)), called("s", "tool_search", `{"query":"select:send_mail"}`),
 	}
-	interrupted(t, store, streaming, agent(), selecting("delete_all,get_weather"), callTools(calls...))
-	o := resumed(t, store, streaming, agent(), dispatching("send_mail", `{}`), dispatching("get_weather", `{}`))
+	o := restarted(t, w, conversation{config: config, turns: []turn{selecting("delete_all,get_weather"), callTools(calls...)}}, config,
+		dispatching("send_mail", `{}`), dispatching("get_weather", `{}`))
 	checkSaw(t, "the model", o, slices.Repeat([]string{"tool_search call_tool"}, 3)...)
-	var told []string
-	for _, m := range o.last().Messages {
-		if m.Role == toolsearchtest.Tool {
-			told = append(told, m.Text)
-		}
+	for _, want := range []string{"confirmed", "get_weather ran with {}", "send_mail ran with {}"} {
+		assert.Contains(t, written(o.last()), want)
 	}
-	assert.Subset(t, told, []string{"confirmed", "get_weather ran with {}", "send_mail ran with {}"})
 	for _, c := range calls {
 		checkCallAsMade(t, o, c)
 	}

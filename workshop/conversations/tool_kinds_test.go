@@ -416,27 +416,21 @@ func testToolErrorsThatStay[M adk.MessageType](t *testing.T, w way) {
 }
 
 // A dynamic tool that interrupts is resumed, and fails or not then.
-func TestToolErrorsAndInterrupts(t *testing.T) {
-	for _, native := range []bool{false, true} {
-		testToolErrorsAndInterrupts[chat](t, native)
-		testToolErrorsAndInterrupts[agentic](t, native)
-	}
-}
+func TestToolErrorsAndInterrupts(t *testing.T) { inRestarts(t, testToolErrorsAndInterrupts) }
 
-func testToolErrorsAndInterrupts[M adk.MessageType](t *testing.T, native bool) {
-	store := &memoryStore{}
-	mower := testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass"}}
-	config := toolsearch.Config{
-		UseModelToolSearch: native, ToolErrors: toolsearch.ToolErrorsExplain,
-		DynamicTools: append(testtools.NewsTools(), errorTool{mower, func(ctx context.Context) error {
-			if was, _, _ := tool.GetInterruptState[any](ctx); !was {
-				return tool.Interrupt(ctx, "really?")
-			}
-			return errMower
-		}}),
+func testToolErrorsAndInterrupts(t *testing.T, w way) {
+	asks := func(ctx context.Context) error {
+		if was, _, _ := tool.GetInterruptState[any](ctx); !was {
+			return tool.Interrupt(ctx, "really?")
+		}
+		return errMower
 	}
-	interrupted(t, store, false, agentOver[M](t, config), selecting("get_weather"), calling("cut_grass"))
-	o := resumed(t, store, false, agentOver[M](t, config), calling("get_weather"))
-	require.NoError(t, o.err)
-	assert.Contains(t, o.result(t, "call_2"), `"cut_grass" failed: no mower`)
+	for _, native := range []bool{false, true} {
+		config := toolsearch.Config{UseModelToolSearch: native, ToolErrors: toolsearch.ToolErrorsExplain,
+			DynamicTools: append(testtools.NewsTools(), errorTool{testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass"}}, asks})}
+		o := restarted(t, w, conversation{config: config, turns: []turn{selecting("get_weather"), calling("cut_grass")}}, config,
+			calling("get_weather"))
+		require.NoError(t, o.err)
+		assert.Contains(t, o.result(t, "call_2"), `"cut_grass" failed: no mower`)
+	}
 }

@@ -495,27 +495,26 @@ func TestProtocolRanked(t *testing.T) {
 	})
 }
 
-// Traces and dashboards that are made of Eino's callbacks call a meta-tool by its type.
-func TestTypesOfMetaTools(t *testing.T) {
-	ofBothTypes(t, testTypesOfMetaTools[chat], testTypesOfMetaTools[agentic])
-}
+// Traces and dashboards that are made of Eino's callbacks call a meta-tool by its type, and a tool with a prefix by the
+// name that the model saw.
+func TestTypesOfMetaTools(t *testing.T) { everyWay(t, testTypesOfMetaTools) }
 
-func testTypesOfMetaTools[M adk.MessageType](t *testing.T) {
+func testTypesOfMetaTools(t *testing.T, w way) {
 	names, search := `{"tool_names":["send_mail"]}`, callTool("tool_search", `{"query":"mail","regex_pattern":"mail"}`)
-	adding := []turn{callTool("search_tools", `{"query":"mail"}`), callTool("add_tool", names), calling("show_all_tools"),
-		callTool("remove_tool", names)}
 	for _, tt := range []struct {
-		protocol toolsearch.Protocol
-		turns    []turn
-		want     []string // "name type" of each meta-tool that runs
+		config toolsearch.Config
+		turns  []turn
+		want   []string // "name type" of each tool that runs
 	}{
-		{toolsearch.ProtocolToolSearch, []turn{search}, []string{"tool_search ToolSearch"}},
-		{toolsearch.ProtocolRegexp, []turn{search}, []string{"tool_search ToolSearch"}},
-		{toolsearch.ProtocolRanked, []turn{search}, []string{"tool_search ToolSearch"}},
-		{toolsearch.ProtocolDispatch, []turn{search}, []string{"tool_search ToolSearch"}},
-		{toolsearch.ProtocolNativeDeferred, []turn{search}, []string{"tool_search ToolSearch"}},
-		{toolsearch.ProtocolSearchAdd, adding,
+		{toolsearch.Config{}, []turn{search}, []string{"tool_search ToolSearch"}},
+		{using(toolsearch.ProtocolRegexp), []turn{search}, []string{"tool_search ToolSearch"}},
+		{using(toolsearch.ProtocolRanked), []turn{search}, []string{"tool_search ToolSearch"}},
+		{using(toolsearch.ProtocolDispatch), []turn{search}, []string{"tool_search ToolSearch"}},
+		{using(toolsearch.ProtocolNativeDeferred), []turn{search}, []string{"tool_search ToolSearch"}},
+		{using(toolsearch.ProtocolSearchAdd), []turn{callTool("search_tools", `{"query":"mail"}`), callTool("add_tool", names),
+			calling("show_all_tools"), callTool("remove_tool", names)},
 			[]string{"search_tools ToolSearch", "add_tool AddTool", "show_all_tools ShowAllTools", "remove_tool RemoveTool"}},
+		{toolsearch.Config{Groups: prefixedDeletes()}, []turn{calling("b__delete_all")}, []string{"b__delete_all EchoTool"}},
 	} {
 		var got []string
 		ctx := callbacks.InitCallbacks(context.Background(), nil, callbacks.NewHandlerBuilder().
@@ -525,16 +524,18 @@ func testTypesOfMetaTools[M adk.MessageType](t *testing.T) {
 				}
 				return ctx
 			}).Build())
-		config := agentOver[M](t, toolsearch.Config{Protocol: tt.protocol})
-		o := converseIn(ctx, t, way{}, config, tt.turns...)
-		assert.NoError(t, o.err, "protocol %d", tt.protocol)
-		assert.Equal(t, tt.want, got, "protocol %d", tt.protocol)
+		o := play(t, conversation{config: tt.config, ctx: ctx, turns: tt.turns}, w)
+		assert.NoError(t, o.err, "protocol %d", tt.config.Protocol)
+		assert.Equal(t, tt.want, got, "protocol %d", tt.config.Protocol)
 	}
 
 	// In an agent, the call of a dispatched tool replaces that of call_tool, which never runs itself.
-	_, given, err := newMiddleware[M](t, using(toolsearch.ProtocolDispatch)).
-		BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	name, _ := components.GetType(given.Tools[1])
-	assert.Equal(t, "CallTool", name)
+	for _, middleware := range []interface {
+		BeforeAgent(context.Context, *adk.ChatModelAgentContext) (context.Context, *adk.ChatModelAgentContext, error)
+	}{newMiddleware[chat](t, using(toolsearch.ProtocolDispatch)), newMiddleware[agentic](t, using(toolsearch.ProtocolDispatch))} {
+		_, given, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+		require.NoError(t, err)
+		name, _ := components.GetType(given.Tools[1])
+		assert.Equal(t, "CallTool", name)
+	}
 }
