@@ -85,27 +85,19 @@ func TestSessionIsBounded(t *testing.T) {
 	var read toolsearch.Session
 	require.NoError(t, json.Unmarshal(text, &read))
 	for name, s := range map[string]*toolsearch.Session{"given": toolsearch.NewSession(names...), "read": &read} {
-		loaded := s.Loaded()
-		require.Len(t, loaded, most, name)
-		assert.Equal(t, names[most], loaded[0], name)
-		assert.Equal(t, names[many-1], loaded[most-1], name)
+		assert.True(t, slices.Equal(names[most:], s.Loaded()), name)
 	}
 	// A forgotten tool can be loaded again.
-	ctx := toolsearch.WithSession(context.Background(), &read)
-	middleware := newMiddleware[chat](t, toolsearch.Config{DynamicTools: testtools.EchoTools("tool_0: Was forgotten", "tool_1: Too")})
-	o := converseIn(ctx, t, way{}, with(middleware), selecting("tool_0"))
-	checkSaw(t, "the model", o, "tool_search", "tool_search tool_0")
-	assert.Len(t, read.Loaded(), most)
-	assert.Contains(t, read.Loaded(), "tool_0")
-	assert.NotContains(t, read.Loaded(), names[most])
+	c := conversation{dynamic: testtools.EchoTools("tool_0: Was forgotten", "tool_1: Too"), turns: []turn{selecting("tool_0")},
+		ctx: toolsearch.WithSession(context.Background(), &read)}
+	checkSaw(t, "the model", play(t, c, way{}), "tool_search", "tool_search tool_0")
+	assert.True(t, slices.Equal(append(names[most+1:], "tool_0"), read.Loaded()))
 }
 
 // A run changes its session in these ways.
-func TestWhatIsInASession(t *testing.T) {
-	inAllWays(t, testWhatIsInASession[chat], testWhatIsInASession[agentic])
-}
+func TestWhatIsInASession(t *testing.T) { everyWay(t, testWhatIsInASession) }
 
-func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
+func testWhatIsInASession(t *testing.T, w way) {
 	add := func(names string) turn {
 		return callTool("add_tool", `{"tool_names":["`+strings.ReplaceAll(names, ",", `","`)+`"]}`)
 	}
@@ -156,8 +148,7 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 			slices.Repeat([]string{"tool_search call_tool"}, 3), []string{"send_mail", "get_weather"}},
 	} {
 		session := toolsearch.NewSession(tt.had...)
-		tt.config.DynamicTools = testtools.NewsTools()
-		o := converseIn(toolsearch.WithSession(context.Background(), session), t, w, agentOver[M](t, tt.config), tt.turns...)
+		o := play(t, conversation{config: tt.config, ctx: toolsearch.WithSession(context.Background(), session), turns: tt.turns}, w)
 		require.NoError(t, o.err, tt.name)
 		assert.Equal(t, tt.saw, o.saw(), "%s: what the model saw", tt.name)
 		assert.Equal(t, tt.want, session.Loaded(), "%s: what the session has", tt.name)
@@ -168,11 +159,9 @@ func testWhatIsInASession[M adk.MessageType](t *testing.T, w way) {
 }
 
 // WithSession(ctx, nil) ends the session of an outer context. Another session replaces it.
-func TestWithSessionNil(t *testing.T) {
-	inAllWays(t, testWithSessionNil[chat], testWithSessionNil[agentic])
-}
+func TestWithSessionNil(t *testing.T) { everyWay(t, testWithSessionNil) }
 
-func testWithSessionNil[M adk.MessageType](t *testing.T, w way) {
+func testWithSessionNil(t *testing.T, w way) {
 	var session toolsearch.Session
 	shared := toolsearch.WithSession(context.Background(), &session)
 	for _, tt := range []struct {
@@ -190,7 +179,7 @@ func testWithSessionNil[M adk.MessageType](t *testing.T, w way) {
 		{"WithLoaded without names within the session", toolsearch.WithLoaded(shared), ""},
 	} {
 		require.NoError(t, session.UnmarshalJSON([]byte(`["send_mail"]`)))
-		o := converseIn(tt.ctx, t, w, with(news[M](t)), selecting("get_weather"))
+		o := play(t, conversation{ctx: tt.ctx, turns: []turn{selecting("get_weather")}}, w)
 		checkSaw(t, tt.name, o, "tool_search"+tt.saw, "tool_search"+tt.saw+" get_weather")
 		want := []string{"send_mail"}
 		if tt.saw == " send_mail" {
@@ -278,40 +267,27 @@ func TestSessionOfConcurrentRuns(t *testing.T) {
 }
 
 func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
-	const runs = 24
-	var specs, names []string
-	for i := range runs {
-		names = append(names, fmt.Sprintf("tool_%d", i))
-		specs = append(specs, names[i]+": Does")
-	}
+	names := toolNames(24)
 	session := toolsearch.NewSession("before")
 	ctx := toolsearch.WithSession(context.Background(), session)
-	middlewares := []adk.TypedChatModelAgentMiddleware[M]{over[M](t, testtools.EchoTools(specs...)...),
-		over[M](t, testtools.EchoTools(specs...)...)}
+	middlewares := []adk.TypedChatModelAgentMiddleware[M]{over[M](t, numberedTools(24)...), over[M](t, numberedTools(24)...)}
 	var group sync.WaitGroup
-	for i := range runs {
-		scripted := toolsearchtest.NewModel[M](selecting(names[i]), calling(names[i]), say("done"))
-		config := with(middlewares[i%len(middlewares)])
-		config.Model = scripted
-		agent := newAgent(t, config)
+	for i, name := range names {
+		run := conversing(ctx, t, w, with(middlewares[i%2]), question, selecting(name), calling(name))
 		group.Add(2)
 		go func() {
 			defer group.Done()
-			_, err := runAgent(ctx, agent, w, question)
-			assert.NoError(t, err, "run %d", i)
-			for call, r := range scripted.Requests() {
-				if call > 0 {
-					assert.Contains(t, r.ToolNames(), names[i], "run %d, call %d", i, call)
-				}
+			o := run()
+			assert.NoError(t, o.err, "run %d", i)
+			for call, r := range o.requests {
+				assert.Equal(t, call > 0, slices.Contains(r.ToolNames(), name), "run %d, call %d", i, call)
 			}
 		}()
 		go func() {
 			defer group.Done()
 			text, err := json.Marshal(session)
 			assert.NoError(t, err)
-			var copied toolsearch.Session
-			assert.NoError(t, json.Unmarshal(text, &copied))
-			assert.Contains(t, copied.Loaded(), "before")
+			assert.Contains(t, string(text), `"before"`)
 		}()
 	}
 	group.Wait()
@@ -319,72 +295,53 @@ func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 	assert.Equal(t, "before", session.Loaded()[0])
 }
 
-// A tool that one agent of a session removes is hidden from the other agents.
+// A tool that one agent of a session removes is hidden from the other agents, and comes back into the session when
+// another agent finds, adds or calls it.
 func TestSessionUnloads(t *testing.T) {
 	inAllWays(t, testSessionUnloads[chat], testSessionUnloads[agentic])
 }
 
 func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
-	searchAdd := func() adk.TypedChatModelAgentMiddleware[M] {
-		return newMiddleware[M](t, using(toolsearch.ProtocolSearchAdd))
-	}
-	session := toolsearch.NewSession("send_mail", "get_weather")
-	insider := toolsearchtest.NewModel[M](callTool("remove_tool", `{"tool_names":["send_mail"]}`), say("Removed."))
-	inner := with(searchAdd())
-	inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
-	config := with(searchAdd())
-	ctx := toolsearch.WithSession(context.Background(), session)
-	config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner))))
-	o := converseIn(ctx, t, w, config, callTool("insider", `{"request":"Tidy up"}`), callTool("search_tools", `{"query":"stocks"}`))
+	add := callTool("add_tool", `{"tool_names":["send_mail"]}`)
 	const metas = "search_tools add_tool show_all_tools remove_tool"
-	assert.NoError(t, o.err)
-	assert.Equal(t, []string{"insider " + metas + " send_mail get_weather", "insider " + metas + " get_weather",
-		"insider " + metas + " get_weather"}, o.saw())
-	assert.Equal(t, []string{metas + " send_mail get_weather", metas + " get_weather"}, outcome{requests: insider.Requests()}.saw())
-	assert.Equal(t, []string{"get_weather"}, session.Loaded())
-}
-
-// A tool that another agent removes comes back into the session when this agent finds, adds or calls it.
-func TestSessionKeepsWhatIsInUse(t *testing.T) {
-	inAllWays(t, testSessionInUse[chat], testSessionInUse[agentic])
-}
-
-func testSessionInUse[M adk.MessageType](t *testing.T, w way) {
 	for name, tt := range map[string]struct {
 		protocol    toolsearch.Protocol
-		first, then turn
+		had         string
+		first, then turn // before and after the agent that removes send_mail
+		want        string
 	}{
-		"found":  {toolsearch.ProtocolToolSearch, selecting("send_mail"), selecting("send_mail")},
-		"added":  {toolsearch.ProtocolSearchAdd, callTool("add_tool", `{"tool_names":["send_mail"]}`), callTool("add_tool", `{"tool_names":["send_mail"]}`)},
-		"called": {toolsearch.ProtocolToolSearch, selecting("send_mail"), calling("send_mail")},
+		"hidden": {toolsearch.ProtocolSearchAdd, " send_mail get_weather", calling("show_all_tools"), calling("show_all_tools"), " get_weather"},
+		"found":  {toolsearch.ProtocolToolSearch, "", selecting("send_mail"), selecting("send_mail"), " send_mail"},
+		"added":  {toolsearch.ProtocolSearchAdd, "", add, add, " send_mail"},
+		"called": {toolsearch.ProtocolToolSearch, "", selecting("send_mail"), calling("send_mail"), " send_mail"},
 	} {
-		session := &toolsearch.Session{}
+		session := toolsearch.NewSession(strings.Fields(tt.had)...)
 		ctx := toolsearch.WithSession(context.Background(), session)
-		inner := with(newMiddleware[M](t, using(toolsearch.ProtocolSearchAdd)))
-		inner.Name, inner.Description = "insider", "Knows"
-		inner.Model = toolsearchtest.NewModel[M](callTool("remove_tool", `{"tool_names":["send_mail"]}`), say("Removed."))
-		config := with(newMiddleware[M](t, using(tt.protocol)))
-		config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner))))
-		var loaded []string
-		insider := func(toolsearchtest.Request) turn {
-			loaded = session.Loaded()
+		insider := toolsearchtest.NewModel[M](callTool("remove_tool", `{"tool_names":["send_mail"]}`), say("Removed."))
+		inner := agentOver[M](t, using(toolsearch.ProtocolSearchAdd))
+		inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
+		agent := agentOver[M](t, using(tt.protocol))
+		agent.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner))))
+		ask := turn{Decide: func(request) turn {
+			assert.Contains(t, session.Loaded(), "send_mail", name)
 			return callTool("insider", `{"request":"Tidy up"}`)
+		}}
+		o := converseIn(ctx, t, w, agent, tt.first, ask, tt.then)
+		require.NoError(t, o.err, name)
+		assert.True(t, strings.HasSuffix(o.saw()[3], tt.want), "%s: the model saw %s", name, o.saw()[3])
+		assert.Equal(t, strings.Fields(tt.want), session.Loaded(), "%s: what the session has", name)
+		if tt.had != "" {
+			assert.Equal(t, []string{"insider " + metas + tt.had, "insider " + metas + tt.had, "insider " + metas + tt.want}, o.saw()[:3])
+			assert.Equal(t, []string{metas + tt.had, metas + tt.want}, sawOf(insider))
 		}
-		o := converseIn(ctx, t, w, config, tt.first, turn{Decide: insider}, tt.then)
-		require.NoError(t, o.err)
-		assert.Equal(t, []string{"send_mail"}, loaded, name)
-		assert.Contains(t, o.last().ToolNames(), "send_mail", name)
-		assert.Equal(t, []string{"send_mail"}, session.Loaded(), "%s again", name)
 	}
 }
 
 // A session with more names than MaxLoaded shows the same tools at each call.
 func TestSessionBeyondMaxLoaded(t *testing.T) {
-	ctx := toolsearch.WithLoaded(context.Background(), "get_weather", "get_forecast", "send_mail", "list_stocks")
-	config := agentOver[chat](t, maxLoaded(2))
-	o := converseIn(ctx, t, way{}, config, searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`), searching(`{"query":"zzz"}`))
+	c := conversation{config: maxLoaded(2), turns: slices.Repeat([]turn{searching(`{"query":"zzz"}`)}, 3)}
+	c.ctx = toolsearch.WithLoaded(context.Background(), "get_weather", "get_forecast", "send_mail", "list_stocks")
+	o := play(t, c, way{})
 	require.NoError(t, o.err)
-	for i, saw := range o.saw() {
-		assert.Equal(t, o.saw()[0], saw, "call %d", i)
-	}
+	assert.Equal(t, slices.Repeat(o.saw()[:1], 4), o.saw())
 }
