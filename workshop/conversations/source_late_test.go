@@ -39,23 +39,20 @@ func testStalledIndex(t *testing.T) {
 		}
 		return toolsearch.Keyword(ctx, docs)
 	}
-	middleware := newMiddleware[chat](t, config)
-	run := func() outcome { return converse(t, way{}, with(middleware)) }
+	run := running(t, way{}, config)
 	checkAnnounced(t, run(), "get_weather", "send_mail")
 
 	s.serve("send_mail: Sends", "list_stocks: Prices")
 	first := make(chan outcome, 1)
-	beside := conversing(context.Background(), t, way{}, with(middleware), question)
-	go func() { first <- beside() }()
+	go func() { first <- run() }()
 	<-stalled
 	checkAnnounced(t, run(), "get_weather", "send_mail") // although the first run waits
 	checkAnnounced(t, <-first, "get_weather", "send_mail")
 	checkAnnounced(t, run(), "get_weather", "send_mail")
 	assert.Empty(t, stalled, "indexes that are built besides")
 	close(release)
-	require.Eventually(t, func() bool {
-		return len(announced(run().requests[0])) == 3
-	}, 10*time.Second, 10*time.Millisecond, "the new catalog comes when its index is there")
+	require.Eventually(t, func() bool { return len(announced(run().requests[0])) == 3 },
+		10*time.Second, 10*time.Millisecond, "the new catalog comes when its index is there")
 	require.NotEmpty(t, s.errs, "the failure events")
 	assert.Contains(t, s.errs[0], "no index within 300ms")
 }
@@ -101,43 +98,42 @@ func TestWaitingEndsWithTheRun(t *testing.T) {
 func TestLateAnswerIsNotTheLast(t *testing.T) {
 	testtools.InFakeTime(t, func(t *testing.T) {
 		late := make(chan struct{})
-		var calls atomic.Int32
-		config := toolsearch.Config{Limits: toolsearch.Limits{SourceTimeout: time.Second}}
-		config.Groups = []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
-			if calls.Add(1) == 1 {
+		s := newServers("b")
+		s.config.Limits.SourceTimeout = time.Second
+		s.ask(0, func(_ context.Context, call int32) ([]tool.BaseTool, error) {
+			if call == 1 {
 				<-late
 				return testtools.EchoTools("old_tool: Old"), nil
 			}
 			return testtools.EchoTools("new_tool: New"), nil
-		}}}
-		middleware := newMiddleware[chat](t, config)
-		run := func() outcome { return converse(t, way{}, with(middleware)) }
-		checkAnnounced(t, run())
+		})
+		run := running(t, way{}, s.config)
+		names := func() []string { return run(selecting("old_tool,new_tool")).last().ToolNames() }
+		assert.Empty(t, names())
 		time.Sleep(2 * time.Second) // until the Source is asked again
-		checkAnnounced(t, run(), "new_tool")
+		assert.Equal(t, []string{"tool_search", "new_tool"}, names())
 		close(late)
 		time.Sleep(time.Second) // until it has come
-		checkAnnounced(t, run(), "new_tool")
+		assert.Equal(t, []string{"tool_search", "new_tool"}, names())
 	})
 }
 
 // Runs that start while a Source is asked wait for the same call.
 func TestRunsShareACall(t *testing.T) {
 	testtools.InFakeTime(t, func(t *testing.T) {
-		var calls atomic.Int32
-		config := toolsearch.Config{Groups: []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) {
-			calls.Add(1)
+		s := newServers("a")
+		calls := s.ask(0, func(context.Context, int32) ([]tool.BaseTool, error) {
 			time.Sleep(time.Second)
 			return testtools.EchoTools("a_tool: Does"), nil
-		}}}}
-		middleware := newMiddleware[chat](t, config)
+		})
+		middleware := newMiddleware[chat](t, s.config)
 		var runs sync.WaitGroup
 		for range 50 {
-			run := conversing(context.Background(), t, way{}, with(middleware), question)
+			run := conversing(context.Background(), t, way{}, with(middleware), question, selecting("a_tool"))
 			runs.Add(1)
 			go func() {
 				defer runs.Done()
-				checkAnnounced(t, run(), "a_tool")
+				assert.Equal(t, []string{"tool_search", "tool_search a_tool"}, run().saw())
 			}()
 		}
 		runs.Wait()
@@ -149,9 +145,7 @@ func TestRunsShareACall(t *testing.T) {
 // and the processors a tenth of the time, once five seconds are used up.
 func TestBuildsAreSpaced(t *testing.T) {
 	testtools.InFakeTime(t, func(t *testing.T) {
-		before := sources.Grace
-		sources.Grace = 200 * time.Millisecond
-		defer func() { sources.Grace = before }()
+		withGrace(t, 200*time.Millisecond)
 		s := &server{}
 		s.serve("a_tool: Does")
 		config := s.config()
@@ -159,19 +153,33 @@ func TestBuildsAreSpaced(t *testing.T) {
 			time.Sleep(time.Second)
 			return s.index(ctx, docs)
 		}
-		middleware := newMiddleware[chat](t, config)
-		checkAnnounced(t, converse(t, way{}, with(middleware)), "get_weather", "a_tool")
+		run := running(t, way{}, config)
+		checkAnnounced(t, run(), "get_weather", "a_tool")
 		built := s.indexed.Load()
 		for i := range 100 {
 			s.serve(fmt.Sprintf("a_tool: Does %d", i))
 			start := time.Now()
-			checkAnnounced(t, converse(t, way{}, with(middleware)), "get_weather", "a_tool")
+			checkAnnounced(t, run(), "get_weather", "a_tool")
 			assert.LessOrEqual(t, time.Since(start), sources.Grace)
 			time.Sleep(time.Second - time.Since(start))
 		}
 		assert.LessOrEqual(t, s.indexed.Load()-built, int32(5+100/10+1))
 		assert.GreaterOrEqual(t, s.indexed.Load()-built, int32(100/10))
 	})
+}
+
+// withGrace sets the time that a run waits for a late Source, until the test ends.
+func withGrace(t *testing.T, grace time.Duration) {
+	before := sources.Grace
+	sources.Grace = grace
+	t.Cleanup(func() { sources.Grace = before })
+}
+
+// ask replaces the Source of a group, and returns how often it has been asked.
+func (s *servers) ask(group int, source func(ctx context.Context, call int32) ([]tool.BaseTool, error)) (calls *atomic.Int32) {
+	calls = new(atomic.Int32)
+	s.config.Groups[group].Source = func(ctx context.Context) ([]tool.BaseTool, error) { return source(ctx, calls.Add(1)) }
+	return calls
 }
 
 // A run that is cancelled while its index is built reports no failure of the Source. The index is for
@@ -186,11 +194,10 @@ func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
 		}
 		return s.index(given, docs)
 	}
-	middleware := newMiddleware[chat](t, config)
+	run := playing(t, way{}, config)
 	s.serve("send_mail: Sends")
-	_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
-	assert.ErrorIs(t, err, context.Canceled)
-	checkSaw(t, "the next run", converse(t, way{}, with(middleware), selecting("send_mail")), "tool_search", "tool_search send_mail")
+	assert.ErrorIs(t, run(conversation{ctx: ctx}).err, context.Canceled)
+	checkSaw(t, "the next run", run(conversation{turns: []turn{selecting("send_mail")}}), "tool_search", "tool_search send_mail")
 	assert.Empty(t, s.errs, "the failure events")
 	assert.EqualValues(t, 2, s.indexed.Load(), "indexes: of New, and of the cancelled run")
 }
@@ -201,114 +208,90 @@ func TestGroupHangs(t *testing.T) { testtools.InFakeTime(t, testGroupHangs) }
 func testGroupHangs(t *testing.T) {
 	s := newServers("a", "b")
 	s.config.Limits.SourceTimeout = time.Second
-	hangs, release := make(chan bool, 1), make(chan struct{})
-	hangs <- true
-	source := s.config.Groups[1].Source
-	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
-		select {
-		case <-hangs:
+	release := make(chan struct{})
+	asked := s.ask(1, func(_ context.Context, call int32) ([]tool.BaseTool, error) {
+		if call == 1 {
 			<-release // whatever its context says
-		default:
 		}
-		return source(ctx)
-	}
-	middleware := newMiddleware[chat](t, s.config)
-	run := func() []string {
-		t.Helper()
-		return converse(t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
-	}
+		return testtools.EchoTools("b_tool: Does"), nil
+	})
+	agent := running(t, way{}, s.config)
+	run := func() []string { return agent(selecting("a_tool,b_tool")).last().ToolNames() }
 	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
 	told, _ := s.reset()
 	require.Len(t, told, 1)
 	assert.Contains(t, told[0], `group "b": no answer within 1s`)
-	asked := s.of["b"].asked.Load()
 	s.of["a"].serve("a_tool: Does", "another: Does")
 	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
-	assert.Equal(t, asked, s.of["b"].asked.Load(), "b rests")
+	assert.EqualValues(t, 1, asked.Load(), "b rests")
 	require.Eventually(t, func() bool { return len(run()) == 3 }, time.Minute, 20*time.Millisecond, "b comes back")
 	close(release)
 }
 
 // A Source that has answered before holds no run when it hangs, and is not asked besides. When its
 // answer comes, the next run has it.
-func TestLateGroupHoldsNoRun(t *testing.T) { inAllWays(t, testLateGroup[chat], testLateGroup[agentic]) }
-
-func testLateGroup[M adk.MessageType](t *testing.T, w way) {
-	testtools.InFakeTime(t, func(t *testing.T) { testLateAnswers[M](t, w) })
+func TestLateGroupHoldsNoRun(t *testing.T) {
+	everyWay(t, func(t *testing.T, w way) {
+		testtools.InFakeTime(t, func(t *testing.T) { testLateAnswers(t, w) })
+	})
 }
 
-func testLateAnswers[M adk.MessageType](t *testing.T, w way) {
-	before := sources.Grace
-	sources.Grace = 500 * time.Millisecond
-	defer func() { sources.Grace = before }()
+func testLateAnswers(t *testing.T, w way) {
+	withGrace(t, 500*time.Millisecond)
 	s := newServers("a", "b")
-	var isGated, isCancelled atomic.Bool
-	var calls atomic.Int32
-	gate := make(chan struct{})
-	source := s.config.Groups[1].Source
-	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
-		calls.Add(1)
-		if isGated.Load() {
-			<-gate
-			isCancelled.Store(ctx.Err() != nil)
+	isCancelled, gate := false, make(chan struct{})
+	calls := s.ask(1, func(ctx context.Context, call int32) ([]tool.BaseTool, error) {
+		if call == 1 {
+			return testtools.EchoTools("b_tool: Does"), nil
 		}
-		return source(ctx)
-	}
-	middleware := newMiddleware[M](t, s.config)
+		<-gate
+		isCancelled = isCancelled || ctx.Err() != nil
+		return testtools.EchoTools("b_tool: Does", "b_more: Does"), nil
+	})
+	agent := playing(t, w, s.config)
 	run := func() []string {
 		t.Helper()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel() // the end of a run does not end the call
-		o := converseIn(ctx, t, w, with(middleware), selecting("a_tool,b_tool,a_more,b_more"))
+		o := agent(conversation{ctx: ctx, turns: []turn{selecting("a_tool,b_tool,a_more,b_more")}})
 		require.NoError(t, o.err)
 		return o.last().ToolNames()
 	}
 	assert.Equal(t, []string{"tool_search", "a_tool", "b_tool"}, run())
 	s.reset()
-	isGated.Store(true)
 	s.of["a"].serve("a_tool: Does", "a_more: Does")
-	s.of["b"].serve("b_tool: Does", "b_more: Does")
-	asked := calls.Load()
 	for range 3 {
 		assert.Equal(t, []string{"tool_search", "a_tool", "b_tool", "a_more"}, run(), "while b hangs")
 	}
-	assert.Equal(t, asked+1, calls.Load(), "calls of b while it hangs")
+	assert.EqualValues(t, 2, calls.Load(), "calls of b while it hangs")
 	told, _ := s.reset()
 	require.Len(t, told, 1, "the failure events")
 	assert.Contains(t, told[0], `Source of b: toolsearch: Source of group "b": no answer within 500ms`)
-	isGated.Store(false)
 	close(gate)
 	require.Eventually(t, func() bool { return slices.Contains(run(), "b_more") }, time.Minute, time.Millisecond, "b's answer comes")
-	assert.False(t, isCancelled.Load(), "the context of the late call")
+	assert.False(t, isCancelled, "the context of the late call")
 	told, _ = s.reset()
 	assert.Empty(t, told, "the failure events after the answer")
 }
 
 // An answer that comes after SourceTimeout counts too, even a Source's first.
 func TestAnswerAfterSourceTimeout(t *testing.T) {
-	testtools.InFakeTime(t, testAnswerAfterSourceTimeout)
-}
-
-func testAnswerAfterSourceTimeout(t *testing.T) {
-	s := newServers("a", "b")
-	s.config.Limits.SourceTimeout = time.Second
-	gate := make(chan struct{})
-	var calls atomic.Int32
-	source := s.config.Groups[1].Source
-	s.config.Groups[1].Source = func(ctx context.Context) ([]tool.BaseTool, error) {
-		if calls.Add(1) > 1 {
-			return nil, errors.New("only the first call is answered")
-		}
-		<-gate
-		return source(ctx)
-	}
-	middleware := newMiddleware[chat](t, s.config)
-	run := func() []string {
-		t.Helper()
-		return converse(t, way{}, with(middleware), selecting("a_tool,b_tool")).last().ToolNames()
-	}
-	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
-	close(gate)
-	require.Eventually(t, func() bool { return slices.Contains(run(), "b_tool") }, time.Minute, time.Millisecond)
-	assert.Contains(t, run(), "b_tool")
+	testtools.InFakeTime(t, func(t *testing.T) {
+		s := newServers("a", "b")
+		s.config.Limits.SourceTimeout = time.Second
+		gate := make(chan struct{})
+		s.ask(1, func(_ context.Context, call int32) ([]tool.BaseTool, error) {
+			if call > 1 {
+				return nil, errors.New("only the first call is answered")
+			}
+			<-gate
+			return testtools.EchoTools("b_tool: Does"), nil
+		})
+		agent := running(t, way{}, s.config)
+		run := func() []string { return agent(selecting("a_tool,b_tool")).last().ToolNames() }
+		assert.Equal(t, []string{"tool_search", "a_tool"}, run())
+		close(gate)
+		require.Eventually(t, func() bool { return slices.Contains(run(), "b_tool") }, time.Minute, time.Millisecond)
+		assert.Contains(t, run(), "b_tool")
+	})
 }
