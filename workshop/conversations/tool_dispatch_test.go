@@ -42,14 +42,7 @@ func dispatch(change func(*toolsearch.Config)) toolsearch.Config {
 func TestProtocolDispatch(t *testing.T) {
 	const metas = "tool_search call_tool"
 	refuse := dispatch(func(c *toolsearch.Config) { c.Unloaded = toolsearch.UnloadedRefuse })
-	helps := func(t *testing.T, o outcome, id string, words ...string) {
-		t.Helper()
-		text := o.result(t, id)
-		assert.True(t, strings.HasPrefix(text, `{"matches":[]`), "%s: the answer %s begins with no matches", id, text)
-		for _, word := range words {
-			assert.Contains(t, text, word, id)
-		}
-	}
+	const unloaded = `{"matches":[],"message":"\"get_weather\" has not been looked up yet, so nothing was run. …`
 	playAll(t, []conversation{
 		{
 			name:   "tool_search shows definitions, call_tool runs a tool, and the model sees its own call",
@@ -57,14 +50,14 @@ func TestProtocolDispatch(t *testing.T) {
 			turns:  []turn{searching(`{"query":"weather","max_results":1}`), dispatching("get_weather", `{"city":"Rome"}`)},
 			saw:    slices.Repeat([]string{metas}, 3),
 			check: func(t *testing.T, o outcome) {
+				made := called("call_2", "call_tool", dispatched("get_weather", `{"city":"Rome"}`))
 				says(`{"matches":[`+definitionOf("get_weather", "Current weather of a city")+`]}`, `get_weather ran with {"city":"Rome"}`)(t, o)
-				checkCallAsMade(t, o, called("call_2", "call_tool", dispatched("get_weather", `{"city":"Rome"}`)))
+				checkCallAsMade(t, o, made)
 				require.Greater(t, len(o.events), 3)
-				require.Len(t, o.events[2].Calls, 1, "the calls of the caller's event")
-				assert.Equal(t, "call_tool", o.events[2].Calls[0].Name)
-				assert.Equal(t, "call_2", o.events[3].CallID)
-				assert.Equal(t, "get_weather", o.events[3].ToolName)
-				assert.Equal(t, `get_weather ran with {"city":"Rome"}`, o.events[3].Text)
+				assert.Equal(t, []call{made}, o.events[2].Calls, "the calls of the caller's event")
+				result := o.events[3]
+				result.Extra = nil
+				assert.Equal(t, toolSays("call_2", "get_weather", `get_weather ran with {"city":"Rome"}`), result)
 			},
 		},
 		{
@@ -86,10 +79,7 @@ func TestProtocolDispatch(t *testing.T) {
 					assert.Equal(t, string(first), string(text), "the tool list of call %d", i)
 					assert.Equal(t, o.requests[0].Messages[0].Text, r.Messages[0].Text, "the reminder of call %d", i)
 				}
-				for id, want := range map[string]string{"call_2": "get_weather ran with {}", "call_3": "get_forecast ran with {}",
-					"call_4": "send_mail ran with {}", "call_8": "clock ran with {}"} {
-					assert.Equal(t, want, o.result(t, id), id)
-				}
+				says("…", "get_weather ran with {}", "get_forecast ran with {}", "send_mail ran with {}", "…", "…", "…", "clock ran with {}", "…")(t, o)
 				checkCallAsMade(t, o, called("call_8", "call_tool", dispatched("clock", `{}`)))
 			},
 		},
@@ -103,11 +93,8 @@ func TestProtocolDispatch(t *testing.T) {
 			name: "searches without a match, and a mistake", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{searching(`{"query":"zzz"}`), searching(`{}`), searching(`{"query":"select:get_wether"}`)},
 			saw:   slices.Repeat([]string{metas}, 4),
-			check: func(t *testing.T, o outcome) {
-				helps(t, o, "call_1", `"message":"No tool matches.`)
-				helps(t, o, "call_2", `"message":"The query is empty.`)
-				helps(t, o, "call_3", `"not_found":["get_wether"],"suggestions":["get_weather"]`)
-			},
+			check: says(`{"matches":[],"message":"No tool matches.…`, `{"matches":[],"message":"The query is empty.…`,
+				`{"matches":[],"not_found":["get_wether"],"suggestions":["get_weather"]…`),
 		},
 		{
 			name: "call_tool does not run meta-tools", config: using(toolsearch.ProtocolDispatch),
@@ -122,8 +109,10 @@ func TestProtocolDispatch(t *testing.T) {
 			name: "an unknown name", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{dispatching("get_wether", `{}`), dispatching("utterly_different", `{}`)},
 			check: func(t *testing.T, o outcome) {
-				helps(t, o, "call_1", `"not_found":["get_wether"]`, `"suggestions":["get_weather"`, `run it with call_tool`)
-				helps(t, o, "call_2", `"not_found":["utterly_different"]`, `Find one with tool_search.`)
+				says(`{"matches":[],"not_found":["get_wether"],"suggestions":["get_weather"…`,
+					`{"matches":[],"not_found":["utterly_different"]…`)(t, o)
+				assert.Contains(t, o.result(t, "call_1"), `run it with call_tool`)
+				assert.Contains(t, o.result(t, "call_2"), `Find one with tool_search.`)
 				checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("get_wether", `{}`)))
 				require.Greater(t, len(o.events), 1)
 				assert.Equal(t, "call_1", o.events[1].CallID)
@@ -136,18 +125,15 @@ func TestProtocolDispatch(t *testing.T) {
 				dispatching("get_weather", `{}`), dispatching("GET-WEATHER", `{}`)},
 			saw: slices.Repeat([]string{metas}, 6),
 			check: func(t *testing.T, o outcome) {
-				helps(t, o, "call_1", `not been looked up yet`, `{\"query\":\"select:get_weather\"}`)
-				helps(t, o, "call_2", `not been looked up yet`)
-				for _, id := range []string{"call_4", "call_5"} {
-					assert.Equal(t, "get_weather ran with {}", o.result(t, id), id)
-				}
+				says(unloaded, unloaded, "…", "get_weather ran with {}", "get_weather ran with {}")(t, o)
+				assert.Contains(t, o.result(t, "call_1"), `{\"query\":\"select:get_weather\"}`)
 			},
 		},
 		{
 			name: "a tool that the same message searches for, under UnloadedRefuse", config: refuse,
 			turns: []turn{callTools(call{Name: "tool_search", Arguments: `{"query":"select:get_weather"}`},
 				call{Name: "call_tool", Arguments: dispatched("get_weather", `{}`)})},
-			check: func(t *testing.T, o outcome) { helps(t, o, "call_2", `not been looked up yet`) },
+			check: says("…", unloaded),
 		},
 		{
 			name: "calls of several tools in one message, two of the same tool", config: using(toolsearch.ProtocolDispatch),
@@ -159,12 +145,8 @@ func TestProtocolDispatch(t *testing.T) {
 				call{Name: "call_tool", Arguments: dispatched("send_mail", `{}`)},
 				call{Name: "get_forecast", Arguments: `{}`})},
 			check: func(t *testing.T, o outcome) {
-				for id, want := range map[string]string{
-					"call_1": `get_weather ran with {"city":"Rome"}`, "call_2": `get_weather ran with {"city":"Oslo"}`,
-					"call_5": "send_mail ran with {}", "call_6": "get_forecast ran with {}",
-				} {
-					assert.Equal(t, want, o.result(t, id), id)
-				}
+				says(`get_weather ran with {"city":"Rome"}`, `get_weather ran with {"city":"Oslo"}`, "…", "…",
+					"send_mail ran with {}", "get_forecast ran with {}")(t, o)
 				assert.Equal(t, []string{"call_tool", "call_tool", "call_tool", "tool_search", "call_tool", "get_forecast"}, namesOfResults(o))
 			},
 		},
@@ -184,10 +166,7 @@ func TestProtocolDispatch(t *testing.T) {
 			name: "a dynamic tool with another spelling of call_tool", config: using(toolsearch.ProtocolDispatch),
 			dynamic: testtools.EchoTools("Call-Tool: Telephones"),
 			turns:   []turn{dispatching("Call-Tool", `{}`), callTool("call_tool", `{}`)},
-			check: func(t *testing.T, o outcome) {
-				assert.Equal(t, "Call-Tool ran with {}", o.result(t, "call_1"))
-				helps(t, o, "call_2", `"message":"Nothing was run: call_tool takes the name of a tool`)
-			},
+			check:   says("Call-Tool ran with {}", `{"matches":[],"message":"Nothing was run: call_tool takes the name of a tool…`),
 		},
 	})
 }

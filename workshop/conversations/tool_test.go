@@ -48,6 +48,7 @@ func says(want ...string) func(*testing.T, outcome) {
 
 const (
 	noRegexpMatch = "No tool's name matches. Try a shorter pattern or another word, such as `mail|message`. If no tool can do it, tell the user."
+	wrongPattern  = `{"selectedTools":[],"message":"The pattern is not a valid regular expression: `
 	noNames       = `"No names were given. Give a list of names, such as {\"tool_names\": [\"name_one\", \"name_two\"]}."`
 	badNames      = `"The arguments could not be read. Give a JSON object with a list of names, such as {\"tool_names\": [\"name_one\", \"name_two\"]}."`
 	added         = `"Loaded: you can call them from your next turn on."`
@@ -95,29 +96,17 @@ func TestProtocolRegexp(t *testing.T) {
 			turns: []turn{pattern("send(mail"), pattern("*mail"), pattern("(?=mail)"), pattern(strings.Repeat("(x{9}){9}", 9)),
 				pattern(strings.Repeat("x", 300))},
 			saw: slices.Repeat([]string{"tool_search"}, 6),
-			check: func(t *testing.T, o outcome) {
-				for i, want := range []string{"missing closing ), in `send(mail`",
-					"missing argument to repetition operator, in `*`", "invalid or unsupported Perl syntax, in `(?=`", "",
-					"longer than 256 bytes"} {
-					text := o.result(t, fmt.Sprintf("call_%d", i+1))
-					if want != "" {
-						assert.True(t, strings.HasPrefix(text, `{"selectedTools":[],"message":"`), "the beginning of the answer to call %d: %s", i+1, text)
-					}
-					assert.Contains(t, text, want, "call %d", i+1)
-				}
-			},
+			check: says(
+				wrongPattern+"missing closing ), in `send(mail`…", wrongPattern+"missing argument to repetition operator, in `*`…",
+				wrongPattern+"invalid or unsupported Perl syntax, in `(?=`…", "…", `{"selectedTools":[],"message":"The pattern is longer than 256 bytes…`),
 		},
 		{
 			name: "mistakes in the arguments", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{searching(``), searching(`{}`), searching(`{"regex_pattern":""}`), searching(`{"regex_pattern":{}}`),
 				searching(`{"words":"mail"}`)},
-			check: func(t *testing.T, o outcome) {
-				for i := range 5 {
-					text := o.result(t, fmt.Sprintf("call_%d", i+1))
-					assert.True(t, strings.HasPrefix(text, `{"selectedTools":[],"message":"The `), "the beginning of the answer to call %d: %s", i+1, text)
-					assert.Contains(t, text, "regex_pattern", "call %d", i+1)
-				}
-			},
+			check: says(slices.Concat(
+				slices.Repeat([]string{`{"selectedTools":[],"message":"The pattern is empty. Give a regular expression …`}, 3),
+				slices.Repeat([]string{`{"selectedTools":[],"message":"The arguments could not be read. Give a JSON object with a \"regex_pattern\"…`}, 2))...),
 		},
 		{
 			name: "other spellings of the arguments", config: using(toolsearch.ProtocolRegexp),
@@ -129,10 +118,7 @@ func TestProtocolRegexp(t *testing.T) {
 		{
 			name: "names can be selected, and the answer has the names that were not found", config: using(toolsearch.ProtocolRegexp),
 			turns: []turn{pattern("select:send_mail,get_wether")}, saw: []string{"tool_search", "tool_search send_mail"},
-			check: func(t *testing.T, o outcome) {
-				got, want := o.result(t, "call_1"), `{"selectedTools":["send_mail"],"not_found":["get_wether"],"suggestions":["get_weather"],"message":"`
-				assert.True(t, strings.HasPrefix(got, want), "the answer %s begins with %s", got, want)
-			},
+			check: says(`{"selectedTools":["send_mail"],"not_found":["get_wether"],"suggestions":["get_weather"],"message":"…`),
 		},
 		{
 			name: "the ceiling bounds the matches", config: using(toolsearch.ProtocolRegexp), dynamic: numberedTools(60),
@@ -207,27 +193,17 @@ func TestProtocolSearchAdd(t *testing.T) {
 		{
 			name: "a wrong pattern", config: start,
 			turns: []turn{find(`{"query":"send(mail"}`), find(`{"query":["send(mail","stocks"]}`)},
-			check: func(t *testing.T, o outcome) {
-				const want = `{"error":"invalid regex pattern: The pattern is not a valid regular expression: missing closing ), in ` + "`send(mail`" +
-					`. The syntax is RE2, without look-around or backreferences. Write ` + "`.*`" + ` for any text, and a backslash before a special character to match it literally."}`
-				assert.Equal(t, want, o.result(t, "call_1"))
-				got := o.result(t, "call_2")
-				assert.True(t, strings.HasPrefix(got, `{"found":1,"tools":[{"name":"list_stocks"`),
-					"the beginning of the answer to a wrong pattern and a right one: %s", got)
-				assert.Contains(t, got, "missing closing )", "the answer to a wrong pattern and a right one")
-			},
+			check: says(
+				`{"error":"invalid regex pattern: The pattern is not a valid regular expression: missing closing ), in `+"`send(mail`"+
+					`. The syntax is RE2, without look-around or backreferences. Write `+"`.*`"+` for any text, and a backslash before a special character to match it literally."}`,
+				`{"found":1,"tools":[{"name":"list_stocks","description":"Prices of shares"}],"message":"The pattern is not a valid …`),
 		},
 		{
 			name: "mistakes in a search", config: start,
 			turns: []turn{find(``), find(`{}`), find(`{"query":" "}`), find(`{"query":{}}`), find(`{"words":"mail"}`)},
-			check: func(t *testing.T, o outcome) {
-				for i := range 5 {
-					text := o.result(t, fmt.Sprintf("call_%d", i+1))
-					assert.True(t, strings.HasPrefix(text, `{"found":0,"tools":[],"message":"The `),
-						"the beginning of the answer to call %d: %s", i+1, text)
-					assert.Contains(t, text, "query", "call %d", i+1)
-				}
-			},
+			check: says(slices.Concat(
+				slices.Repeat([]string{`{"found":0,"tools":[],"message":"The query is empty. Give a regular expression …`}, 3),
+				slices.Repeat([]string{`{"found":0,"tools":[],"message":"The arguments could not be read. Give a JSON object with a \"query\"…`}, 2))...),
 		},
 		{
 			name: "show_all_tools shows the names of all tools, and the reminder has the categories", config: start,
@@ -235,10 +211,8 @@ func TestProtocolSearchAdd(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				const all = `{"total":5,"tools":["get_weather","get_forecast","send_mail","list_stocks","mcp__slack__send_message"]}`
 				says(all, all)(t, o)
-				const want = "<available-deferred-tools>\n5 tools can be searched with search_tools and loaded with add_tool, in these categories:\nin no category (4)\nslack (1)\n</available-deferred-tools>"
-				for i, r := range o.requests {
-					assert.Equal(t, want, r.Messages[0].Text, "the reminder at call %d", i)
-				}
+				const want = "5 tools can be searched with search_tools and loaded with add_tool, in these categories:\nin no category (4)\nslack (1)"
+				assert.Equal(t, reminderOpen+want+reminderClose, o.last().Messages[0].Text)
 			},
 		},
 		{
@@ -350,22 +324,17 @@ func TestProtocolSearchAdd(t *testing.T) {
 				callTools(
 					called("a", "add_tool", `{"tool_names":["get_weather"]}`),
 					called("b", "add_tool", `{"tool_names":["get_weather","list_stocks"]}`),
-					called("c", "remove_tool", `{"tool_names":["get_weather"]}`),
-					called("d", "remove_tool", `{"tool_names":["list_stocks"]}`),
+					called("c", "remove_tool", `{"tool_names":["get_weather"]}`), called("d", "remove_tool", `{"tool_names":["list_stocks"]}`),
 					called("e", "add_tool", `{"tool_names":["list_stocks"]}`)),
 			},
 			saw: []string{metas, metas + " list_stocks", metas + " list_stocks get_weather"},
-			check: func(t *testing.T, o outcome) {
-				for id, want := range map[string]string{
-					"a": `{"added":["get_weather"],"already_loaded":[],"not_found":[],"message":` + added + `}`,
-					"b": `{"added":["get_weather"],"already_loaded":["list_stocks"],"not_found":[],"message":` + added + `}`,
-					"c": `{"removed":[],"not_found":["get_weather"],"message":"The names in \"not_found\" were not removed: they are not loaded, or cannot be removed."}`,
-					"d": `{"removed":["list_stocks"],"not_found":[],"message":"Removed from your tool list."}`,
-					"e": `{"added":[],"already_loaded":["list_stocks"],"not_found":[],"message":` + added + `}`,
-				} {
-					assert.Equal(t, want, o.result(t, id), id)
-				}
-			},
+			check: says(
+				`{"added":["list_stocks"],"already_loaded":[],"not_found":[],"message":`+added+`}`,
+				`{"added":["get_weather"],"already_loaded":[],"not_found":[],"message":`+added+`}`,
+				`{"added":["get_weather"],"already_loaded":["list_stocks"],"not_found":[],"message":`+added+`}`,
+				`{"removed":[],"not_found":["get_weather"],"message":"The names in \"not_found\" were not removed: they are not loaded, or cannot be removed."}`,
+				`{"removed":["list_stocks"],"not_found":[],"message":"Removed from your tool list."}`,
+				`{"added":[],"already_loaded":["list_stocks"],"not_found":[],"message":`+added+`}`),
 		},
 		{
 			name: "the characters of a tool's name cannot break out of the answer", config: start,
