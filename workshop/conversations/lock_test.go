@@ -2,7 +2,6 @@ package conversations_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -118,49 +117,19 @@ func testChangedTool[M adk.MessageType](t *testing.T, w way) {
 }
 
 // A definition that a Source changes in place, after it was approved, never reaches the model.
-func TestAChangeInPlaceIsNotSeen(t *testing.T) {
-	ofBothTypes(t, testInPlace[chat], testInPlace[agentic])
-}
+func TestAChangeInPlaceIsNotSeen(t *testing.T) { everyWay(t, testInPlace) }
 
-func testInPlace[M adk.MessageType](t *testing.T) {
+func testInPlace(t *testing.T, w way) {
 	parameters := schemaOf(t, `{"type":"object","properties":{"to":{"type":"string","enum":["anna"],"default":{"a":["x"]}}},"required":["to"]}`)
 	s := &server{}
 	s.serveTools(withSchema("send_mail", parameters))
 	l, _ := s.locked(t, nil)
-	config := agentOver[M](t, toolsearch.Config{
-		Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter, AlwaysLoaded: []string{"*"},
-	})
-	sent := func() string {
-		o := converse(t, way{}, config)
-		require.Len(t, o.requests[0].Tools, 2)
-		definition, err := o.requests[0].Tools[1].ToJSONSchema()
-		require.NoError(t, err)
-		text, err := json.Marshal(definition)
-		require.NoError(t, err)
-		return string(text)
-	}
-	approved := sent()
+	run := running(t, w, toolsearch.Config{Groups: []toolsearch.Group{{Source: s.source}}, Filter: l.Filter, AlwaysLoaded: []string{"*"}})
+	approved := parametersOf(t, run().last().Tools[1])
 	to, _ := parameters.Properties.Get("to")
 	parameters.Description, parameters.Required[0], to.Enum[0], to.Description = "poison", "poison", "poison", "poison"
 	to.Default.(map[string]any)["a"] = "poison"
-	assert.Equal(t, approved, sent())
-}
-
-// A changed tool does not run, even under a protocol without a tool list.
-func TestAChangedToolDoesNotRunUnderAnyProtocol(t *testing.T) {
-	for _, p := range protocols {
-		s := &server{}
-		s.serve("send_mail: Sends an e-mail", "list_stocks: Prices of shares")
-		l, _ := s.locked(t, nil)
-		s.serve("send_mail: Sends an e-mail, and more", "list_stocks: Prices of shares")
-		config := p.config
-		config.Groups, config.Filter, config.AlwaysLoaded = []toolsearch.Group{{Source: s.source}}, l.Filter, []string{"*"}
-		o := converse(t, way{}, agentOver[chat](t, config),
-			callTool("call_tool", `{"name":"send_mail","arguments":{"city":"Rome"}}`), callTool("send_mail", `{"city":"Rome"}`))
-		text := written(o.requests...)
-		assert.NotContains(t, text, "send_mail ran", p.name)
-		assert.NotContains(t, text, "and more", p.name)
-	}
+	assert.Equal(t, approved, parametersOf(t, run().last().Tools[1]))
 }
 
 // A Source's schema that providers refuse is mended. Somebody has read and approved the definition
