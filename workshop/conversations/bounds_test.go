@@ -94,22 +94,17 @@ var oddCalls = []call{
 
 // A call that providers refuse costs the model that call, not the conversation: the model's input
 // has it in a form that every provider takes, in that request and in every later one.
-func TestOddCallsAreMendedInTheInput(t *testing.T) {
-	inAllWays(t, testOddCalls[chat], testOddCalls[agentic])
-}
+func TestOddCallsAreMendedInTheInput(t *testing.T) { everyWay(t, testOddCalls) }
 
-func testOddCalls[M adk.MessageType](t *testing.T, w way) {
+func testOddCalls(t *testing.T, w way) {
 	if testing.Short() && (w.streaming || w.runner) {
 		t.Skip("-short leaves out these ways")
 	}
 	valid := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	for _, p := range protocols {
+		agent := playing(t, w, p.config)
 		for _, odd := range oddCalls {
-			config := p.config
-			config.DynamicTools = testtools.NewsTools()
-			agentConfig := agentOver[M](t, config)
-			agentConfig.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
-			o := converse(t, w, agentConfig, callTools(odd), callTool("clock", "{}"))
+			o := agent(conversation{static: testtools.EchoTools("clock: The time"), turns: []turn{callTools(odd), calling("clock")}})
 			about := fmt.Sprintf("%s, %s(%.40s)", p.name, odd.Name, odd.Arguments)
 			require.NoError(t, o.err, about)
 			require.Len(t, o.requests, 3, about)
@@ -215,27 +210,22 @@ func testBudget[M adk.MessageType](t *testing.T, w way) {
 // The searches of one message end together, when their time is up. The model is told and the run
 // goes on.
 func TestSearchesOfAMessageEndTogether(t *testing.T) {
-	inAllWays(t, testSearchTimeout[chat], testSearchTimeout[agentic])
+	everyWay(t, func(t *testing.T, w way) {
+		testtools.InFakeTime(t, func(t *testing.T) { testEndTogether(t, w) })
+	})
 }
 
-func testSearchTimeout[M adk.MessageType](t *testing.T, w way) {
-	testtools.InFakeTime(t, func(t *testing.T) { testEndTogether[M](t, w) })
-}
-
-func testEndTogether[M adk.MessageType](t *testing.T, w way) {
+func testEndTogether(t *testing.T, w way) {
 	var ended []*toolsearch.SearchEvent
-	config := toolsearch.Config{
-		DynamicTools: testtools.NewsTools(), Limits: toolsearch.Limits{SearchTimeout: 20 * time.Millisecond},
+	o := running(t, w, toolsearch.Config{
+		Limits: toolsearch.Limits{SearchTimeout: 20 * time.Millisecond}, OnEvent: hearing(&ended),
 		Index: searcherFunc(func(ctx context.Context, _ search.Query) (search.Hits, error) {
 			<-ctx.Done()
 			return search.Hits{}, ctx.Err()
 		}).Index,
-		OnEvent: hearing(&ended),
-	}
-	o := converse(t, w, agentOver[M](t, config),
+	})(
 		callTools(called("a", "tool_search", `{"query":["select:get_weather","mail","stocks"]}`), called("b", "tool_search", `{"query":"mail"}`)),
 		selecting("send_mail"))
-	require.NoError(t, o.err)
 	first := answerOf(t, o.result(t, "a"))
 	assert.Equal(t, []string{"get_weather"}, first.Matches)
 	assert.Contains(t, first.Message, "took too long")
@@ -287,19 +277,16 @@ func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
 }
 
 // Listeners only watch: a panic of OnEvent ends no run, and not the process.
-func TestListenersThatPanic(t *testing.T) {
-	inAllWays(t, testPanickingListener[chat], testPanickingListener[agentic])
-}
+func TestListenersThatPanic(t *testing.T) { everyWay(t, testPanickingListener) }
 
-func testPanickingListener[M adk.MessageType](t *testing.T, w way) {
+func testPanickingListener(t *testing.T, w way) {
 	heard := new(atomic.Int32)
-	config := toolsearch.Config{DynamicTools: testtools.NewsTools(), SendEvents: true, OnEvent: func(context.Context, toolsearch.Event) {
+	config := toolsearch.Config{SendEvents: true, OnEvent: func(context.Context, toolsearch.Event) {
 		heard.Add(1)
 		panic("no place to log to")
 	}}
-	o := converse(t, w, agentOver[M](t, config),
-		callTools(called("a", "tool_search", `{"query":"mail"}`), called("b", "tool_search", `{"query":"weather"}`)), calling("send_mail"))
-	assert.NoError(t, o.err)
+	running(t, w, config)(callTools(called("a", "tool_search", `{"query":"mail"}`), called("b", "tool_search", `{"query":"weather"}`)),
+		calling("send_mail"))
 	assert.Greater(t, heard.Load(), int32(2), "events")
 }
 

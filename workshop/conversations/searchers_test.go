@@ -2,7 +2,6 @@ package conversations_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -22,7 +21,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // These tests search as users who may see different parts of a catalog. TestFilteredToolsLeaveNoTrace
@@ -180,41 +178,22 @@ func TestRestrictAtOnce(t *testing.T) {
 // A name can be selected in the form in which the reminder shows it. The search that a refusal
 // advises loads the tool. Both hold whatever characters the name has.
 func TestSelectWhatIsShown(t *testing.T) {
-	ctx := context.Background()
 	names := []string{"plain", "a,b", "semi;colon", "日本、語", "`tick`", "[br]", `q"uote`, "zero\u200bwidth", "rtl\u202ex",
 		"tag<b>x</b>", "nul\x00x", "new\nline", " blanks ", strings.Repeat("long_", 25)}
 	var tools []tool.BaseTool
 	for _, name := range names {
 		tools = append(tools, echo(&schema.ToolInfo{Name: name, Desc: "Odd"}))
 	}
-	for _, name := range names {
-		config := toolsearch.Config{DynamicTools: tools, Unloaded: toolsearch.UnloadedRefuse}
-		var shown, advised string
-		scripted := toolsearchtest.NewModel[chat](
-			callTool(name, "{}"),
-			turn{Decide: func(r request) turn {
-				for i, line := range strings.Split(r.Messages[0].Text, "\n")[2:] {
-					if i < len(names) && names[i] == name {
-						shown = line
-					}
-				}
-				// answerOf may call FailNow, which must not be called on a goroutine of the agent.
-				var a answer
-				assert.NoError(t, json.Unmarshal([]byte(r.Messages[len(r.Messages)-1].Text), &a), "%q", name)
-				assert.NotNil(t, a.Matches, "%q", name)
-				_, rest, _ := strings.Cut(a.Message, "{")
-				advised = "{" + rest[:strings.LastIndexByte(rest, '}')+1]
-				return searching(advised)
-			}},
-			say("done"))
-		agent := newAgent(t, &adk.ChatModelAgentConfig{Model: scripted, Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[chat](t, config)}})
-		_, err := runAgent(ctx, agent, way{}, question)
-		require.NoError(t, err, "%q", name)
-		require.Len(t, scripted.Requests(), 3, "%q", name)
-		assert.Contains(t, scripted.Requests()[2].ToolNames(), name, "after the advised search %s", advised)
-		catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
-		require.NoError(t, err)
-		result, err := catalog.Search(ctx, "select:"+shown, 0)
+	run := running(t, way{}, toolsearch.Config{DynamicTools: tools, Unloaded: toolsearch.UnloadedRefuse})
+	catalog, err := toolsearch.NewCatalog(t.Context(), tools, nil)
+	require.NoError(t, err)
+	for i, name := range names {
+		o := run(callTool(name, "{}"))
+		_, advised, _ := strings.Cut(answerOf(t, o.result(t, "call_1")).Message, "{")
+		advised = "{" + advised[:strings.LastIndexByte(advised, '}')+1]
+		assert.Contains(t, run(searching(advised)).last().ToolNames(), name, "after the advised search %s", advised)
+		shown := announced(o.last())[i]
+		result, err := catalog.Search(t.Context(), "select:"+shown, 0)
 		require.NoError(t, err, "%q, shown as %q", name, shown)
 		assert.Equal(t, []string{name}, testtools.MatchNames(result), "shown as %q", shown)
 	}
@@ -280,6 +259,7 @@ func TestBadSearchers(t *testing.T) {
 		{"out of range", testtools.Canned{Hits: hits(-1, 5, math.MaxInt, 2, math.MinInt)}, testtools.Canned{}, []string{"send_mail"}, 1, nil},
 		{"all out of range", testtools.Canned{Hits: hits(-1, 5)}, testtools.Canned{Hits: hits(0)}, []string{"get_weather"}, 1, nil},
 		{"duplicates", testtools.Canned{Hits: hits(2, 2, 0, 2)}, testtools.Canned{}, []string{"send_mail", "get_weather"}, 2, nil},
+		{"panics", testtools.Canned{During: func() { panic(down) }}, testtools.Canned{Err: alsoDown}, []string{"send_mail"}, 1, down},
 		{"too many", testtools.Canned{Hits: slices.Repeat(hits(2, -1, 0, 1), 500)}, testtools.Canned{},
 			[]string{"send_mail", "get_weather"}, 3, nil},
 		{"scores that are not finite", testtools.Canned{Hits: []search.Hit{{Doc: 0, Score: math.NaN()},
@@ -297,8 +277,11 @@ func TestBadSearchers(t *testing.T) {
 			if len(a.Matches) == 0 {
 				assert.NotEmpty(t, a.Message, "the help of an answer without a match")
 			}
-			// assert.Equal takes two errors with the same text for equal.
-			assert.True(t, e.Err == tt.err, "the event's error is %v itself, not %v", tt.err, e.Err)
+			if tt.name == "panics" {
+				assert.ErrorContains(t, e.Err, "down", "the event has the failure")
+			} else { // assert.Equal takes two errors with the same text for equal
+				assert.True(t, e.Err == tt.err, "the event's error is %v itself, not %v", tt.err, e.Err)
+			}
 			assert.Equal(t, tt.total, e.Total, "the event's total")
 		})
 	}
@@ -329,13 +312,4 @@ func TestSearchEvents(t *testing.T) {
 		tt.want.Tool = "find"
 		assert.Equal(t, &tt.want, got, tt.arguments)
 	}
-}
-
-// A searcher that panics is treated like a searcher that fails.
-func TestPanickingSearcher(t *testing.T) {
-	config := toolsearch.Config{Index: testtools.Canned{During: func() { panic("down") }}.Index}
-	a, e, err := eventOf(t, context.Background(), config, `{"query":"mail"}`)
-	assert.NoError(t, err)
-	assert.Contains(t, a.Matches, "send_mail", "the keyword search answers")
-	assert.ErrorContains(t, e.Err, "down", "the event has the failure")
 }

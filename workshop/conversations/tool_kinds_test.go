@@ -374,45 +374,33 @@ func TestToolErrorsAreCleaned(t *testing.T) {
 
 // An error of a tool that is not dynamic ends the run, and so does whatever is no failure of a
 // tool: a cancelled run, and a cancelled context that the tool reports.
-func TestToolErrorsThatStayErrors(t *testing.T) {
-	inAllWays(t, testToolErrorsThatStay[chat], testToolErrorsThatStay[agentic])
-}
+func TestToolErrorsThatStayErrors(t *testing.T) { everyWay(t, testToolErrorsThatStay) }
 
-func testToolErrorsThatStay[M adk.MessageType](t *testing.T, w way) {
+func testToolErrorsThatStay(t *testing.T, w way) {
 	mower := testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass"}}
-	explaining := toolsearch.Config{DynamicTools: testtools.NewsTools(), ToolErrors: toolsearch.ToolErrorsExplain}
-
-	config := agentOver[M](t, explaining)
-	config.ToolsConfig = toolsConfig(errorTool{mower, mows})
-	o := converse(t, w, config, calling("cut_grass"))
-	assert.ErrorIs(t, o.err, errMower, "a tool of the agent's own")
-
-	own := explaining
-	own.DynamicTools = []tool.BaseTool{errorTool{mower, mows}}
-	config = agentOver[M](t, own)
-	config.ToolsConfig = toolsConfig(errorTool{mower, mows})
-	o = converse(t, w, config, calling("cut_grass"))
-	assert.ErrorIs(t, o.err, errMower, "a tool of the agent's own with the name of a dynamic tool")
-
+	explaining := toolsearch.Config{DynamicTools: []tool.BaseTool{errorTool{mower, mows}}, ToolErrors: toolsearch.ToolErrorsExplain}
+	for _, dynamic := range [][]tool.BaseTool{testtools.NewsTools(), explaining.DynamicTools} {
+		o := play(t, conversation{config: explaining, dynamic: dynamic, static: []tool.BaseTool{errorTool{mower, mows}},
+			turns: []turn{calling("cut_grass")}}, w)
+		assert.ErrorIs(t, o.err, errMower, "a tool of the agent's own, with and without the name of a dynamic tool")
+	}
 	for name, err := range map[string]func(ctx context.Context, cancel func()) error{
 		"the run is cancelled": func(_ context.Context, cancel func()) error { cancel(); return errMower },
 		"a cancelled context":  func(context.Context, func()) error { return fmt.Errorf("asking: %w", context.Canceled) },
 	} {
 		ctx, cancel := context.WithCancel(context.Background())
-		one := explaining
-		one.DynamicTools = []tool.BaseTool{errorTool{mower, func(ctx context.Context) error { return err(ctx, cancel) }}}
-		one.OnEvent = onFailure(func(err error) { assert.NoError(t, err, name) })
-		o := converseIn(ctx, t, w, agentOver[M](t, one), calling("cut_grass"))
+		c := conversation{config: explaining, ctx: ctx, turns: []turn{calling("cut_grass")}}
+		c.dynamic = []tool.BaseTool{errorTool{mower, func(ctx context.Context) error { return err(ctx, cancel) }}}
+		c.config.OnEvent = onFailure(func(err error) { assert.NoError(t, err, name) })
+		o := play(t, c, w)
 		cancel()
 		assert.Error(t, o.err, name)
 		assert.Len(t, o.requests, 1, "%s: model calls", name)
 	}
 
-	late := explaining // a tool's own time limit is a failure like any other
-	late.DynamicTools = []tool.BaseTool{errorTool{mower, func(context.Context) error { return context.DeadlineExceeded }}}
-	o = converse(t, w, agentOver[M](t, late), calling("cut_grass"))
-	require.NoError(t, o.err, "a tool's own time limit")
-	assert.Contains(t, o.result(t, "call_1"), "context deadline exceeded")
+	// A tool's own time limit is a failure like any other.
+	explaining.DynamicTools = []tool.BaseTool{errorTool{mower, func(context.Context) error { return context.DeadlineExceeded }}}
+	assert.Contains(t, running(t, w, explaining)(calling("cut_grass")).result(t, "call_1"), "context deadline exceeded")
 }
 
 // A dynamic tool that interrupts is resumed, and fails or not then.

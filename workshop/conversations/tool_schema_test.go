@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/eino-contrib/jsonschema"
 	"github.com/eino-toolsearch/toolsearch"
@@ -184,24 +183,20 @@ func TestSchemasOfRemoteServers(t *testing.T) {
 }
 
 // A schema beyond the bounds is not checked, the arguments are passed on, and an event says so.
-func TestUncheckedArgumentsAreReported(t *testing.T) {
-	inAllWays(t, testUnchecked[chat], testUnchecked[agentic])
-}
+func TestUncheckedArgumentsAreReported(t *testing.T) { everyWay(t, testUnchecked) }
 
-func testUnchecked[M adk.MessageType](t *testing.T, w way) {
-	required := toolNames(15_000)
-	large := withSchema("large", &jsonschema.Schema{Type: "object", Required: required})
+func testUnchecked(t *testing.T, w way) {
+	large := withSchema("large", &jsonschema.Schema{Type: "object", Required: toolNames(15_000)})
 	var told []*toolsearch.FailureEvent
 	config := dispatch(func(c *toolsearch.Config) {
-		c.DynamicTools = append(testtools.NewsTools(), large)
-		c.OnEvent = hearing(&told)
+		c.DynamicTools, c.OnEvent = append(testtools.NewsTools(), large), hearing(&told)
 	})
-	o := converse(t, w, agentOver[M](t, config), dispatching("large", `{"a":1}`), dispatching("get_weather", `{"city":"Rome"}`))
-	require.NoError(t, o.err)
+	o := running(t, w, config)(dispatching("large", `{"a":1}`), dispatching("get_weather", `{"city":"Rome"}`))
 	assert.Equal(t, `large ran with {"a":1}`, o.result(t, "call_1"))
 	require.Len(t, told, 2, "the failure events: of the catalog, and of the call")
-	assert.Equal(t, "Protocol", told[0].Part)
-	assert.ErrorContains(t, told[0].Err, `the arguments of these tools will not be checked: "large": the schema is too large`)
-	assert.Equal(t, "Protocol", told[1].Part)
-	assert.ErrorContains(t, told[1].Err, `the arguments of "large" were not checked: the schema is too large`)
+	for i, want := range []string{`the arguments of these tools will not be checked: "large": the schema is too large`,
+		`the arguments of "large" were not checked: the schema is too large`} {
+		assert.Equal(t, "Protocol", told[i].Part)
+		assert.ErrorContains(t, told[i].Err, want)
+	}
 }
