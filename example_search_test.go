@@ -14,13 +14,18 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // printMatches searches the tools of demoInfos and prints the tools that are found.
 func printMatches(index toolsearch.Indexer, queries ...string) {
+	printMatchesOf(demoInfos(), index, queries...)
+}
+
+func printMatchesOf(infos []*schema.ToolInfo, index toolsearch.Indexer, queries ...string) {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), &toolsearch.CatalogOptions{Index: index})
+	catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: index})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,11 +36,7 @@ func printMatches(index toolsearch.Indexer, queries ...string) {
 			fmt.Println(err)
 			return
 		}
-		names := []string{}
-		for _, m := range result.Matches {
-			names = append(names, m.Info.Name)
-		}
-		fmt.Printf("%s -> %s\n", query, cmp.Or(strings.Join(names, " "), "nothing"))
+		fmt.Printf("%s -> %s\n", query, cmp.Or(strings.Join(testtools.MatchNames(result), " "), "nothing"))
 	}
 }
 
@@ -128,34 +129,17 @@ func ExampleHybrid() {
 // LSA finds tools by words that other tools use together: "conversation" stands in one tool, but
 // with "channel", which the other has too. It is a part for Hybrid where there is no embedder.
 func ExampleLSA() {
-	ctx := context.Background()
 	infos := []*schema.ToolInfo{
 		{Name: "post", Desc: "Posts to a channel"},
 		{Name: "history", Desc: "The conversation of a channel"},
 		{Name: "refund", Desc: "Pays a charge back"},
 		{Name: "charge", Desc: "Charges a card"},
 	}
-	for _, index := range []toolsearch.Indexer{toolsearch.BM25,
-		toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSAOptions{Dimensions: 2}.Index)} {
-		catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: index})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		result, err := catalog.Search(ctx, "conversation", 5)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		var names []string
-		for _, m := range result.Matches {
-			names = append(names, m.Info.Name)
-		}
-		fmt.Println(names)
-	}
+	printMatchesOf(infos, toolsearch.BM25, "conversation")
+	printMatchesOf(infos, toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSAOptions{Dimensions: 2}.Index), "conversation")
 	// Output:
-	// [history]
-	// [history post]
+	// conversation -> history
+	// conversation -> history post
 }
 
 // demoEngine stands for a search engine, such as those of eino-ext. It stores documents and ranks
