@@ -36,13 +36,13 @@ func busyTurns() []turn {
 
 // runWith runs an agent with one middleware and returns its model.
 func runWith[M adk.MessageType](t *testing.T, w way, middleware adk.TypedChatModelAgentMiddleware[M], static []tool.BaseTool,
-	input []M, turns ...turn) (*toolsearchtest.Model[M], []message, error) {
+	input []M, turns ...turn) *toolsearchtest.Model[M] {
 	t.Helper()
-	model := toolsearchtest.NewModel[M](turns...)
-	agent := newAgent(t, &adk.TypedChatModelAgentConfig[M]{Model: model, ToolsConfig: toolsConfig(static...),
-		Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware}})
-	events, err := drain(eventsOf(context.Background(), agent, w, input))
-	return model, events, err
+	model, config := toolsearchtest.NewModel[M](turns...), with(middleware)
+	config.Model, config.ToolsConfig = model, toolsConfig(static...)
+	_, err := drain(eventsOf(context.Background(), newAgent(t, config), w, input))
+	require.NoError(t, err)
+	return model
 }
 
 func userInput[M adk.MessageType]() []M {
@@ -85,8 +85,7 @@ func testNothingIsMutated[M adk.MessageType](t *testing.T, w way) {
 		middleware, err := toolsearch.NewTyped[M](context.Background(), &config)
 		require.NoError(t, err)
 		for range 2 { // a second run would find what the first run left behind
-			_, _, err := runWith(t, w, middleware, static, input, busyTurns()...)
-			require.NoError(t, err, "native=%v", native)
+			runWith(t, w, middleware, static, input, busyTurns()...)
 		}
 		twinConfig, twinStatic, twinInput := handOver(native)
 		assert.Equal(t, twinConfig, config, "native=%v: the Config", native)
@@ -104,9 +103,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 		middleware, err := toolsearch.NewTyped[chat](ctx, &config)
 		require.NoError(t, err)
 		change(&config)
-		model, _, err := runWith(t, way{}, middleware, testtools.EchoTools("clock: The time"), userInput[chat](), busyTurns()...)
-		require.NoError(t, err)
-		return asked(t, model)
+		return asked(t, runWith(t, way{}, middleware, testtools.EchoTools("clock: The time"), userInput[chat](), busyTurns()...))
 	}
 	want := run(func(*toolsearch.Config) {})
 	got := run(func(config *toolsearch.Config) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -301,16 +302,16 @@ func panicsWithin() (textStream, error) {
 	}), nil
 }
 
-func TestToolErrorsAreExplained(t *testing.T) {
-	inAllWays(t, testToolErrors[chat], testToolErrors[agentic])
-}
+func TestToolErrorsAreExplained(t *testing.T) { everyWay(t, testToolErrors) }
 
-func testToolErrors[M adk.MessageType](t *testing.T, w way) {
+func testToolErrors(t *testing.T, w way) {
 	mower := testtools.InfoOnly{Of: &schema.ToolInfo{Name: "cut_grass", Desc: "Mows"}}
 	const told = "\"cut_grass\" failed: no mower\nIf its arguments were the reason, call it again with better ones. Otherwise try another way, or tell the user."
 	// A streamed result of an *schema.AgenticMessage is several texts, of which a test sees a line each.
 	whole := func(text string) string { return strings.Replace(text, "\n\n", "\n", 1) }
 	panicked := strings.Replace(told, "no mower", "panic: no mower", 1)
+	run := []call{called("m", "cut_grass", "{}"), called("w", "get_weather", "{}")}
+	dispatching := []call{called("m", "call_tool", dispatched("cut_grass", "{}")), called("w", "call_tool", dispatched("get_weather", "{}"))}
 	for _, tt := range []struct {
 		broken tool.BaseTool
 		want   string
@@ -324,26 +325,21 @@ func testToolErrors[M adk.MessageType](t *testing.T, w way) {
 		{errorTool{mower, panics}, panicked},
 		{textStreamTool{mower, panicsWithin}, "half the \n" + panicked},
 	} {
-		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
+		for protocol, calls := range map[toolsearch.Protocol][]call{
+			toolsearch.ProtocolToolSearch: run, toolsearch.ProtocolDispatch: dispatching,
+		} {
 			name := fmt.Sprintf("%T, %v", tt.broken, protocol)
 			var failures []*toolsearch.FailureEvent
-			config := toolsearch.Config{
+			o := running(t, w, toolsearch.Config{
 				DynamicTools: append(testtools.NewsTools(), tt.broken), Protocol: protocol, ToolErrors: toolsearch.ToolErrorsExplain,
 				OnEvent: hearing(&failures),
-			}
-			run := []call{called("m", "cut_grass", "{}"), called("w", "get_weather", "{}")}
-			if protocol == toolsearch.ProtocolDispatch {
-				run = []call{called("m", "call_tool", dispatched("cut_grass", "{}")), called("w", "call_tool", dispatched("get_weather", "{}"))}
-			}
-			o := converse(t, w, agentOver[M](t, config), selecting("cut_grass"), callTools(run...), selecting("send_mail"))
-			require.NoError(t, o.err, name)
+			})(selecting("cut_grass"), callTools(calls...), selecting("send_mail"))
 			require.Len(t, o.requests, 4, "%s: model calls", name)
 			assert.Equal(t, tt.want, whole(o.result(t, "m")), name)
 			assert.Equal(t, "get_weather ran with {}", o.result(t, "w"), "%s: the other tool of the round", name)
-			said := false
-			for _, m := range o.events {
-				said = said || m.Role == toolsearchtest.Tool && whole(m.Text) == tt.want
-			}
+			said := slices.ContainsFunc(o.events, func(m message) bool {
+				return m.Role == toolsearchtest.Tool && whole(m.Text) == tt.want
+			})
 			assert.True(t, said, "%s: the caller gets the result that the model reads", name)
 			require.Len(t, failures, 1, name)
 			assert.ErrorContains(t, failures[0].Err, `toolsearch: the tool "cut_grass" failed: `, name)
