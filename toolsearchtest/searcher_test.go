@@ -74,6 +74,32 @@ func (s commonWords) Search(ctx context.Context, q query) (search.Hits, error) {
 	return search.Hits{Hits: hits, Total: total}, ctx.Err()
 }
 
+// each returns Keyword with a change of every hit.
+func each(change func(h *hit)) search.Indexer {
+	return altering(func(_ query, hits []hit) []hit {
+		for i := range hits {
+			change(&hits[i])
+		}
+		return hits
+	})
+}
+
+// querying returns Keyword with a change of every query.
+func querying(change func(q *query)) search.Indexer {
+	return asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+		change(&q)
+		return hitsOf(ctx, keyword, q)
+	})
+}
+
+// failing returns Keyword with other errors.
+func failing(fail func(q query, err error) error) search.Indexer {
+	return asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
+		hits, err := hitsOf(ctx, keyword, q)
+		return hits, fail(q, err)
+	})
+}
+
 // altering returns Keyword with altered hits.
 func altering(alter func(q query, hits []hit) []hit) search.Indexer {
 	return asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
@@ -102,14 +128,14 @@ func demanding(meets func(query, search.Document) bool) search.Indexer {
 // full is Keyword with an altered count or explanation.
 type full struct {
 	search.Searcher
-	count   func(limit, hits, total int) int
-	explain func(q query, doc int, e search.Explanation) search.Explanation
+	count   func(limit, hits int, total *int)
+	explain func(q query, score *float64)
 }
 
 func (f full) Search(ctx context.Context, q query) (search.Hits, error) {
 	answer, err := f.Searcher.Search(ctx, q)
 	if f.count != nil {
-		answer.Total = f.count(q.Limit, len(answer.Hits), answer.Total)
+		f.count(q.Limit, len(answer.Hits), &answer.Total)
 	}
 	return answer, err
 }
@@ -117,7 +143,7 @@ func (f full) Search(ctx context.Context, q query) (search.Hits, error) {
 func (f full) Explain(ctx context.Context, q query, doc int) (search.Explanation, error) {
 	e, err := f.Searcher.(search.Explainer).Explain(ctx, q, doc)
 	if f.explain != nil {
-		e = f.explain(q, doc, e)
+		f.explain(q, &e.Score)
 	}
 	return e, err
 }
@@ -157,7 +183,7 @@ func (r rebuilder) Rebuild(ctx context.Context, _ docs) (search.Searcher, error)
 
 // A searcher that breaks the contract fails exactly the clauses that it breaks.
 func TestBrokenSearchersFail(t *testing.T) {
-	var calls atomic.Int64
+	var calls, builds atomic.Int64
 	shared := make([]hit, 0, 1000)
 	for _, test := range []struct {
 		name  string
@@ -170,12 +196,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return hits
 		}), []string{"document", "limit"}},
-		{"a document before the first", altering(func(_ query, hits []hit) []hit {
-			for i := range hits {
-				hits[i].Doc--
-			}
-			return hits
-		}), []string{"document", "allowed", "required", "namespace-text", "namespace-argument"}},
+		{"a document before the first", each(func(h *hit) { h.Doc-- }), []string{"document", "allowed", "required", "namespace-text", "namespace-argument"}},
 		{"a repeated document", altering(func(q query, hits []hit) []hit {
 			if len(hits) > 0 && (q.Limit == 0 || len(hits) < q.Limit) {
 				hits = append(hits, hits[len(hits)-1])
@@ -186,16 +207,9 @@ func TestBrokenSearchersFail(t *testing.T) {
 			slices.Reverse(hits)
 			return hits
 		}), []string{"best-first", "limit"}},
-		{"scores that are not numbers", altering(func(_ query, hits []hit) []hit {
-			for i := range hits {
-				hits[i].Score = math.NaN()
-			}
-			return hits
-		}), []string{"best-first", "limit", "same-order", "concurrent"}}, // NaN is not equal to itself
-		{"the limit ignored", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
-			q.Limit = 0
-			return hitsOf(ctx, keyword, q)
-		}), []string{"limit"}},
+		{"scores that are not numbers", each(func(h *hit) { h.Score = math.NaN() }),
+			[]string{"best-first", "limit", "same-order", "concurrent"}}, // NaN is not equal to itself
+		{"the limit ignored", querying(func(q *query) { q.Limit = 0 }), []string{"limit"}},
 		{"any hits in place of the best", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
 			limit := q.Limit
 			q.Limit = 0
@@ -217,26 +231,15 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return hits
 		}), []string{"limit", "same-order", "concurrent"}},
-		{"another score from each index", func() search.Indexer {
-			var builds atomic.Int64
-			return func(ctx context.Context, d docs) (search.Searcher, error) {
-				other := builds.Add(1)%2 == 0
-				return altering(func(q query, hits []hit) []hit {
-					if other {
-						for i := range hits {
-							hits[i].Score++
-						}
-					}
-					return hits
-				})(ctx, d)
-			}
-		}(), []string{"same-order"}},
-		{"an error for no match", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
-			hits, err := hitsOf(ctx, keyword, q)
+		{"another score from each index", func(ctx context.Context, d docs) (search.Searcher, error) {
+			other := float64(builds.Add(1) % 2)
+			return each(func(h *hit) { h.Score += other })(ctx, d)
+		}, []string{"same-order"}},
+		{"an error for no match", failing(func(q query, err error) error {
 			if err == nil && len(q.Keywords) == 0 {
 				err = errors.New("nothing asked for")
 			}
-			return hits, err
+			return err
 		}), []string{"no-match"}},
 		{"an error for an empty catalog", func(ctx context.Context, d docs) (search.Searcher, error) {
 			if len(d) == 0 {
@@ -248,19 +251,15 @@ func TestBrokenSearchersFail(t *testing.T) {
 			shared = append(shared[:0], hits...)
 			return shared
 		}), []string{"concurrent"}},
-		{"the query changed", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
-			slices.Sort(q.Keywords)
-			return hitsOf(ctx, keyword, q)
-		}), []string{"concurrent"}},
+		{"the query changed", querying(func(q *query) { slices.Sort(q.Keywords) }), []string{"concurrent"}},
 		{"ctx ignored", asking(func(_ context.Context, keyword search.Searcher, q query) ([]hit, error) {
 			return hitsOf(context.Background(), keyword, q)
 		}), []string{"context"}},
-		{"an error other than ctx's", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
-			hits, err := hitsOf(ctx, keyword, q)
+		{"an error other than ctx's", failing(func(_ query, err error) error {
 			if err != nil {
 				err = errors.New("search failed")
 			}
-			return hits, err
+			return err
 		}), []string{"context"}},
 		{"documents sorted in place", func(ctx context.Context, d docs) (search.Searcher, error) {
 			slices.SortFunc(d, func(a, b search.Document) int { return strings.Compare(a.Name, b.Name) })
@@ -272,10 +271,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return search.Keyword(ctx, d)
 		}, []string{"unchanged"}},
-		{"documents that are not allowed", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
-			q.Allowed = nil
-			return hitsOf(ctx, keyword, q)
-		}), []string{"allowed"}},
+		{"documents that are not allowed", querying(func(q *query) { q.Allowed = nil }), []string{"allowed"}},
 		{"only the best hits are checked for Allowed", asking(func(ctx context.Context, keyword search.Searcher, q query) ([]hit, error) {
 			all := q
 			all.Allowed = nil
@@ -288,34 +284,23 @@ func TestBrokenSearchersFail(t *testing.T) {
 		{"its own rule for namespaces", demanding(func(q query, d search.Document) bool {
 			return q.Namespace == "" || q.Namespace == d.Namespace
 		}), []string{"namespace-text", "namespace-argument"}},
-		{"a total that is too high", full{count: func(limit, hits, total int) int {
+		{"a total that is too high", full{count: func(limit, hits int, total *int) {
 			if limit > 100 {
-				total = hits + 1
+				*total = hits + 1
 			}
-			return total
 		}}.index, []string{"total"}},
-		{"a total that is sometimes missing", full{count: func(limit, hits, total int) int {
+		{"a total that is sometimes missing", full{count: func(limit, _ int, total *int) {
 			if limit == 1 {
-				total = 0
+				*total = 0
 			}
-			return total
 		}}.index, []string{"total"}},
-		{"an explained score on another scale", full{explain: func(_ query, _ int, e search.Explanation) search.Explanation {
-			e.Score /= 100
-			return e
-		}}.index, []string{"explain"}},
-		{"the limit counts in explanations", full{explain: func(q query, _ int, e search.Explanation) search.Explanation {
+		{"an explained score on another scale", full{explain: func(_ query, score *float64) { *score /= 100 }}.index, []string{"explain"}},
+		{"the limit counts in explanations", full{explain: func(q query, score *float64) {
 			if q.Limit == 1 {
-				e.Score = 0
+				*score = 0
 			}
-			return e
 		}}.index, []string{"explain"}},
-		{"an explained score for a tool that does not match", full{explain: func(_ query, _ int, e search.Explanation) search.Explanation {
-			if e.Score == 0 {
-				e.Score = 0.5
-			}
-			return e
-		}}.index, []string{"explain-zero"}},
+		{"an explained score for a tool that does not match", full{explain: func(_ query, score *float64) { *score = max(*score, 0.5) }}.index, []string{"explain-zero"}},
 		{"a restricted searcher that has all documents", restricting(func(ctx context.Context, d docs, _ []int) (search.Searcher, error) {
 			return search.Keyword(ctx, d)
 		}), []string{"restrict"}},
