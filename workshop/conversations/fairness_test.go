@@ -312,19 +312,17 @@ func TestMaxPerNamespace(t *testing.T) {
 			"evil send", 5, 0},
 		{"no limit", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: -1}}, "evil send", 5, 0},
 	} {
-		for _, sourced := range []bool{false, true} {
+		for _, isSourced := range []bool{false, true} {
 			config := tt.config
 			config.Reminder.Disabled = true
-			if tools := testtools.EchoTools(specs...); sourced {
-				config.Groups = []toolsearch.Group{{Source: func(context.Context) ([]tool.BaseTool, error) { return tools, nil }}}
+			if isSourced {
+				config.Groups = sourced(specs...)
 			} else {
-				config.DynamicTools = tools
+				config.DynamicTools = testtools.EchoTools(specs...)
 			}
 			var events []*toolsearch.SearchEvent
 			config.OnEvent = hearing(&events)
-			o := converse(t, way{}, agentOver[chat](t, config),
-				searching(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
-			require.NoError(t, o.err, tt.name)
+			running(t, way{}, config)(searching(fmt.Sprintf(`{"query":%q,"regex_pattern":%q}`, tt.query, tt.query)))
 			require.Len(t, events, 1, tt.name)
 			event, evil, others := events[0], 0, 0
 			for _, name := range event.Matches {
@@ -335,11 +333,12 @@ func TestMaxPerNamespace(t *testing.T) {
 					others++
 				}
 			}
-			assert.Len(t, event.Matches, 5, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
-			assert.Len(t, sortedSet(event.Matches), 5, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
-			assert.Equal(t, tt.evil, evil, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
-			assert.Equal(t, tt.others, others, "%s, sourced: %t: found %v", tt.name, sourced, event.Matches)
-			assert.Greater(t, event.Total, 5, "%s, sourced: %t", tt.name, sourced)
+			about := fmt.Sprintf("%s, sourced: %t: found %v", tt.name, isSourced, event.Matches)
+			assert.Len(t, event.Matches, 5, about)
+			assert.Len(t, sortedSet(event.Matches), 5, about)
+			assert.Equal(t, tt.evil, evil, about)
+			assert.Equal(t, tt.others, others, about)
+			assert.Greater(t, event.Total, 5, about)
 		}
 	}
 }

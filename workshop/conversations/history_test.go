@@ -226,16 +226,19 @@ func TestOtherMiddlewares(t *testing.T) {
 // otherMiddlewares returns functions that make a new middleware for each use.
 func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 	ctx := context.Background()
+	reducing := func(config reduction.TypedConfig[M]) func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
+		return func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
+			middleware, err := reduction.NewTyped(ctx, &config)
+			require.NoError(t, err)
+			return middleware
+		}
+	}
 	return map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M]{
 		"trimming": func(*testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			return &rewriter[M]{rewrite: func(messages []M) []M {
-				return slices.Clone(messages[max(0, len(messages)-2):])
-			}}
+			return &rewriter[M]{rewrite: func(messages []M) []M { return slices.Clone(messages[max(0, len(messages)-2):]) }}
 		},
 		"forgetting all but the question": func(*testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			return &rewriter[M]{rewrite: func([]M) []M {
-				return []M{toolsearchtest.Encode[M](userSays("What is new?"))}
-			}}
+			return &rewriter[M]{rewrite: func([]M) []M { return encoded[M](question...) }}
 		},
 		"summarization": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 			summarizer := toolsearchtest.NewModel[M]()
@@ -248,27 +251,11 @@ func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.Typ
 			require.NoError(t, err)
 			return middleware
 		},
-		"reduction that cuts every result short": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
-				Backend: filesystem.NewInMemoryBackend(), MaxLengthForTrunc: 10, SkipClear: true,
-			})
-			require.NoError(t, err)
-			return middleware
-		},
-		"reduction that spares tool_search": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
-				SkipTruncation: true, MaxTokensForClear: 1, ClearExcludeTools: []string{"tool_search"},
-			})
-			require.NoError(t, err)
-			return middleware
-		},
-		"reduction": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			middleware, err := reduction.NewTyped(ctx, &reduction.TypedConfig[M]{
-				SkipTruncation: true, MaxTokensForClear: 1, ClearRetentionSuffixLimit: 1,
-			})
-			require.NoError(t, err)
-			return middleware
-		},
+		"reduction that cuts every result short": reducing(reduction.TypedConfig[M]{
+			Backend: filesystem.NewInMemoryBackend(), MaxLengthForTrunc: 10, SkipClear: true}),
+		"reduction that spares tool_search": reducing(reduction.TypedConfig[M]{
+			SkipTruncation: true, MaxTokensForClear: 1, ClearExcludeTools: []string{"tool_search"}}),
+		"reduction": reducing(reduction.TypedConfig[M]{SkipTruncation: true, MaxTokensForClear: 1, ClearRetentionSuffixLimit: 1}),
 	}
 }
 
