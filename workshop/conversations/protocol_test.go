@@ -3,7 +3,6 @@ package conversations_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -172,55 +171,38 @@ func TestForeignHistories(t *testing.T) {
 	}
 }
 
-// A dynamic tool may have the name of another protocol's meta-tool. Its results load nothing and
-// unload nothing.
+// A dynamic tool or the agent's own tool may have the name of another protocol's meta-tool. Its results load nothing
+// and unload nothing.
 func TestToolsNamedLikeMetaTools(t *testing.T) {
-	tools := append(testtools.NewsTools(), shop(map[string]string{"call_tool": "called"})...)
+	var shop []tool.BaseTool
+	for name, text := range map[string]string{
+		"search_tools": `{"matches":["list_stocks"],"found":1,"tools":[{"name":"list_stocks"}]}`,
+		"add_tool":     `{"added":["list_stocks"]}`, "remove_tool": `{"removed":["get_weather"]}`, "call_tool": "called",
+	} {
+		shop = append(shop, &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Shop"}}, text})
+	}
 	const loaded = "tool_search get_weather"
-	playAll(t, []conversation{{
-		name: "a shop of tools", dynamic: tools,
+	rows := []conversation{{
+		name: "dynamic tools", dynamic: append(testtools.NewsTools(), shop...),
 		turns: []turn{selecting("get_weather"), calling("search_tools"), calling("add_tool"), calling("remove_tool"),
 			callTool("call_tool", dispatched("send_mail", `{}`)), selecting("get_weather")},
 		saw: []string{"tool_search", loaded, loaded + " search_tools", loaded + " search_tools add_tool",
 			loaded + " search_tools add_tool remove_tool", loaded + " search_tools add_tool remove_tool call_tool",
 			loaded + " search_tools add_tool remove_tool call_tool"},
-	}})
-}
-
-// The agent's own tool may have the name of another protocol's meta-tool. Its results load nothing
-// and unload nothing.
-func TestOwnToolsNamedLikeMetaTools(t *testing.T) {
-	own := shop(nil)
-	var rows []conversation
+	}}
 	for _, p := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolRegexp, toolsearch.ProtocolRanked} {
 		rows = append(rows, conversation{
-			name: fmt.Sprint(p), config: toolsearch.Config{Protocol: p}, static: own,
+			name: fmt.Sprint("the agent's own, ", p), config: using(p), static: shop,
 			turns: []turn{callTool("tool_search", `{"query":"select:get_weather","regex_pattern":"get_weather"}`),
 				calling("search_tools"), calling("add_tool"), calling("remove_tool"), calling("get_weather")},
 			check: func(t *testing.T, o outcome) {
 				assert.Equal(t, `{"removed":["get_weather"]}`, o.result(t, "call_4"))
-				loaded := o.requests[1].ToolNames()
-				assert.Contains(t, loaded, "get_weather")
-				for i, r := range o.requests[2:] {
-					assert.Equal(t, loaded, r.ToolNames(), "call %d: the tools", i+2)
-				}
+				assert.Contains(t, o.saw()[1], "get_weather")
+				assert.Equal(t, slices.Repeat(o.saw()[1:2], 5), o.saw()[1:])
 			},
 		})
 	}
 	playAll(t, rows)
-}
-
-// shop returns tools with the names of meta-tools, and more.
-func shop(more map[string]string) (tools []tool.BaseTool) {
-	texts := map[string]string{
-		"search_tools": `{"matches":["list_stocks"],"found":1,"tools":[{"name":"list_stocks"}]}`,
-		"add_tool":     `{"added":["list_stocks"]}`, "remove_tool": `{"removed":["get_weather"]}`,
-	}
-	maps.Copy(texts, more)
-	for name, text := range texts {
-		tools = append(tools, &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Shop"}}, text})
-	}
-	return tools
 }
 
 // fixedTool always answers with the same text.
