@@ -196,7 +196,8 @@ func TestBrokenSearchersFail(t *testing.T) {
 			}
 			return hits
 		}), []string{"document", "limit"}},
-		{"a document before the first", each(func(h *hit) { h.Doc-- }), []string{"document", "allowed", "required", "namespace-text", "namespace-argument"}},
+		{"a document before the first", each(func(h *hit) { h.Doc-- }),
+			[]string{"document", "allowed", "required", "namespace-text", "namespace-argument"}},
 		{"a repeated document", altering(func(q query, hits []hit) []hit {
 			if len(hits) > 0 && (q.Limit == 0 || len(hits) < q.Limit) {
 				hits = append(hits, hits[len(hits)-1])
@@ -300,7 +301,9 @@ func TestBrokenSearchersFail(t *testing.T) {
 				*score = 0
 			}
 		}}.index, []string{"explain"}},
-		{"an explained score for a tool that does not match", full{explain: func(_ query, score *float64) { *score = max(*score, 0.5) }}.index, []string{"explain-zero"}},
+		{"an explained score for a tool that does not match", full{explain: func(_ query, score *float64) {
+			*score = max(*score, 0.5)
+		}}.index, []string{"explain-zero"}},
 		{"a restricted searcher that has all documents", restricting(func(ctx context.Context, d docs, _ []int) (search.Searcher, error) {
 			return search.Keyword(ctx, d)
 		}), []string{"restrict"}},

@@ -289,8 +289,9 @@ func TestOddParameters(t *testing.T) {
 	}{
 		{nil, none, `"odd": the schema of its parameters is wrong`},
 		{toolsearch.BM25, none, `"odd": the schema of its parameters is wrong`},
-		{nil, withSchema("odd", schemaOf(t, oddSchema)), `providers refuse tool 0, "odd": the schema of its parameters has a type that JSON Schema ` +
-			`does not have; a parameter has the name "bad name!", which Anthropic refuses`},
+		{nil, withSchema("odd", schemaOf(t, oddSchema)),
+			`providers refuse tool 0, "odd": the schema of its parameters has a type that JSON Schema ` +
+				`does not have; a parameter has the name "bad name!", which Anthropic refuses`},
 		{nil, withSchema("odd", schemaOf(t, long)), `a parameter has the name "xxx`},
 	} {
 		var told []*toolsearch.FailureEvent

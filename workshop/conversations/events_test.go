@@ -302,8 +302,9 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 			want:  told{"catalog 7 +2 -0", "search tool_search select:fax [fax][]", "load [fax][][] changed"}},
 		{name: "a source fails", config: toolsearch.Config{Groups: []toolsearch.Group{{Source: down}}}, turns: []turn{selecting("send_mail")},
 			want: told{"failure Source, no mower: true", "search tool_search select:send_mail [send_mail][]", "load [send_mail][][] changed"}},
-		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: sourced("clock: Lies", "fax: Faxes")}, static: testtools.EchoTools("clock: The time"),
-			want: told{"catalog 7 +2 -0", "failure Source, no mower: false"}},
+		{name: "a source has a tool with the name of a static tool", config: toolsearch.Config{Groups: sourced("clock: Lies", "fax: Faxes")},
+			static: testtools.EchoTools("clock: The time"),
+			want:   told{"catalog 7 +2 -0", "failure Source, no mower: false"}},
 		{name: "the preselection fails", config: toolsearch.Config{Preselect: 1, Index: testtools.Canned{Err: errMower}.Index},
 			want: told{"failure Preselect, no mower: true"}},
 	} {

@@ -403,7 +403,8 @@ func testInstructionBesideOthers[M adk.MessageType](t *testing.T, w way) {
 			m.Text += fmt.Sprintf("\n\nNote %d.", calls)
 			return append(encoded[M](m), messages[1:]...)
 		}}
-		config := with(newMiddleware[M](t, toolsearch.Config{Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}}), other)
+		inInstruction := toolsearch.ReminderConfig{Position: toolsearch.ReminderInstruction}
+		config := with(newMiddleware[M](t, toolsearch.Config{Reminder: inInstruction}), other)
 		if !oursFirst {
 			slices.Reverse(config.Handlers)
 		}

@@ -98,7 +98,8 @@ func TestProtocolRegexp(t *testing.T) {
 			saw: slices.Repeat([]string{"tool_search"}, 6),
 			check: says(
 				wrongPattern+"missing closing ), in `send(mail`…", wrongPattern+"missing argument to repetition operator, in `*`…",
-				wrongPattern+"invalid or unsupported Perl syntax, in `(?=`…", "…", `{"selectedTools":[],"message":"The pattern is longer than 256 bytes…`),
+				wrongPattern+"invalid or unsupported Perl syntax, in `(?=`…", "…",
+				`{"selectedTools":[],"message":"The pattern is longer than 256 bytes…`),
 		},
 		{
 			name: "mistakes in the arguments", config: using(toolsearch.ProtocolRegexp),
@@ -106,7 +107,7 @@ func TestProtocolRegexp(t *testing.T) {
 				searching(`{"words":"mail"}`)},
 			check: says(slices.Concat(
 				slices.Repeat([]string{`{"selectedTools":[],"message":"The pattern is empty. Give a regular expression …`}, 3),
-				slices.Repeat([]string{`{"selectedTools":[],"message":"The arguments could not be read. Give a JSON object with a \"regex_pattern\"…`}, 2))...),
+				slices.Repeat([]string{`{"selectedTools":[],"message":"The arguments could not be read. Give a JSON object with a \"regex…`}, 2))...),
 		},
 		{
 			name: "other spellings of the arguments", config: using(toolsearch.ProtocolRegexp),
@@ -203,7 +204,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 			turns: []turn{find(``), find(`{}`), find(`{"query":" "}`), find(`{"query":{}}`), find(`{"words":"mail"}`)},
 			check: says(slices.Concat(
 				slices.Repeat([]string{`{"found":0,"tools":[],"message":"The query is empty. Give a regular expression …`}, 3),
-				slices.Repeat([]string{`{"found":0,"tools":[],"message":"The arguments could not be read. Give a JSON object with a \"query\"…`}, 2))...),
+				slices.Repeat([]string{`{"found":0,"tools":[],"message":"The arguments could not be read. Give a JSON object with a \"qu…`}, 2))...),
 		},
 		{
 			name: "show_all_tools shows the names of all tools, and the reminder has the categories", config: start,
