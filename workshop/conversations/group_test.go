@@ -101,24 +101,20 @@ func kinds() []tool.BaseTool {
 // name. Two servers may then have the same tools, and so may the agent itself.
 func TestPrefix(t *testing.T) {
 	groups := []toolsearch.Group{{Name: "My server", Tools: kinds(), Prefix: true}, {Name: "b", Tools: kinds(), Prefix: true}}
-	var turns []turn
+	var turns, dispatched []turn
 	for _, name := range []string{"invoke", "stream", "enhanced", "enhanced_stream"} {
 		turns = append(turns, calling("My_server__"+name)) // loads and runs it
+		dispatched = append(dispatched, dispatching("My_server__"+name, "{}"))
 	}
 	ran := func(t *testing.T, o outcome) {
 		for i, want := range []string{"invoked with {}", "streamed with {}", "enhanced, invoked with {}", "enhanced, streamed with {}"} {
 			assert.Equal(t, want, strings.ReplaceAll(o.result(t, fmt.Sprintf("call_%d", i+1)), "\n", "")) // a stream has a part a line
 		}
 	}
-	dispatched := slices.Clone(turns)
-	for i := range dispatched {
-		dispatched[i] = callTool("call_tool", fmt.Sprintf(`{"name":%q,"arguments":{}}`, turns[i].Calls[0].Name))
-	}
 	own := testtools.EchoTools("invoke: The agent's own")
 	playAll(t, []conversation{
 		{name: "calls", config: toolsearch.Config{Groups: groups}, static: own, turns: turns, check: ran},
-		{name: "call_tool", config: toolsearch.Config{Groups: groups, Protocol: toolsearch.ProtocolDispatch},
-			turns: dispatched, check: ran},
+		{name: "call_tool", config: dispatch(func(c *toolsearch.Config) { c.Groups = groups }), turns: dispatched, check: ran},
 		{
 			name: "select", config: toolsearch.Config{Groups: groups, AlwaysLoaded: []string{"b__inv*", "b:b__str*"}},
 			turns: []turn{selecting("b__enhanced,My_server__invoke,invoke")},
@@ -128,16 +124,9 @@ func TestPrefix(t *testing.T) {
 					"b__*: enhanced, enhanced_stream"), o.requests[0].Messages[0].Text)
 			},
 		},
-		{
-			name: "a stored history", config: toolsearch.Config{Groups: groups},
-			history: []message{
-				userSays("Do it."),
-				modelCalls(called("s", "tool_search", `{"query":"select:b__stream"}`)),
-				toolSays("s", "", `{"matches":["b__stream"]}`),
-				modelSays("I can."),
-			},
-			saw: []string{"tool_search b__stream"},
-		},
+		{name: "a stored history", config: toolsearch.Config{Groups: groups},
+			history: changed(searchedBefore(`{"matches":["b__stream"]}`), func(m *message) { m.ToolName = "" }),
+			saw:     []string{"tool_search b__stream"}},
 	})
 }
 

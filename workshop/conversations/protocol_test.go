@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -445,15 +444,11 @@ func TestProtocolConfigs(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range dialects() {
 		for _, name := range strings.Fields(d.metas) {
-			config := &toolsearch.Config{DynamicTools: testtools.EchoTools(name + ": Mine"), Protocol: d.protocol}
-			_, err := toolsearch.New(ctx, config)
+			mine := testtools.EchoTools(name + ": Mine")
+			_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: mine, Protocol: d.protocol})
 			assert.ErrorContains(t, err, name, "%v: a dynamic tool named %s", d.protocol, name)
-			agent := newAgent(t, &adk.TypedChatModelAgentConfig[chat]{
-				Model: toolsearchtest.NewModel[chat](), ToolsConfig: toolsConfig(testtools.EchoTools(name + ": Mine")...),
-				Handlers: []adk.ChatModelAgentMiddleware{newMiddleware[chat](t, toolsearch.Config{Protocol: d.protocol})},
-			})
-			_, err = runAgent(ctx, adk.TypedAgent[chat](agent), way{}, question)
-			assert.ErrorContains(t, err, name, "%v: a static tool named %s", d.protocol, name)
+			o := play(t, conversation{config: using(d.protocol), static: mine}, way{})
+			assert.ErrorContains(t, o.err, name, "%v: a static tool named %s", d.protocol, name)
 		}
 	}
 	for p := toolsearch.ProtocolRegexp; p <= toolsearch.ProtocolNativeServer; p++ {

@@ -179,19 +179,6 @@ func TestDeferFrom(t *testing.T) {
 	})
 }
 
-func TestMaxLoaded(t *testing.T) {
-	playAll(t, []conversation{{
-		name:   "a dispatched call counts as a use",
-		config: dispatch(func(c *toolsearch.Config) { c.Limits.MaxLoaded, c.Unloaded = 2, toolsearch.UnloadedRefuse }),
-		turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatching("get_weather", "{}"), selecting("list_stocks"),
-			dispatching("get_weather", "{}"), dispatching("send_mail", "{}")},
-		check: func(t *testing.T, o outcome) {
-			assert.Equal(t, "get_weather ran with {}", o.result(t, "call_5"), "get_weather was used after send_mail")
-			assert.Contains(t, o.result(t, "call_6"), "nothing was run", "send_mail was used first")
-		},
-	}})
-}
-
 // A tool is not evicted while one of its calls has no answer.
 func TestPendingCallsAreNotEvicted(t *testing.T) {
 	ofBothTypes(t, testPendingCalls[chat], testPendingCalls[agentic])

@@ -151,6 +151,13 @@ func TestProtocolDispatch(t *testing.T) {
 			},
 		},
 		{
+			name:   "under MaxLoaded a dispatched call counts as a use",
+			config: dispatch(func(c *toolsearch.Config) { c.Limits.MaxLoaded, c.Unloaded = 2, toolsearch.UnloadedRefuse }),
+			turns: []turn{selecting("get_weather"), selecting("send_mail"), dispatching("get_weather", "{}"), selecting("list_stocks"),
+				dispatching("get_weather", "{}"), dispatching("send_mail", "{}")},
+			check: says("…", "…", "get_weather ran with {}", "…", "get_weather ran with {}", `{"matches":[],"message":"\"send_mail\" has not …`),
+		},
+		{
 			name:   "a static tool comes before a dynamic tool with another spelling of its name",
 			config: using(toolsearch.ProtocolDispatch), static: testtools.EchoTools("Get-Weather: Static"),
 			turns: []turn{dispatching("Get-Weather", `{}`), dispatching("GET_WEATHER", `{}`)},
