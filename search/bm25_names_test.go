@@ -1,7 +1,6 @@
 package search_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -21,7 +20,7 @@ func TestBM25Names(t *testing.T) {
 		d.Aliases = aliases
 		return d
 	}
-	s := bm25Catalog(t, search.BM25Options{},
+	s := searcherOf(t, search.BM25Options{}.Index,
 		named("mcp__github__create_issue_comment", "Adds words to it"),
 		named("mcp__github__create_issue", "Opens one"),
 		named("issues", "create issue, create issue in github, an issue to create"),
@@ -31,7 +30,7 @@ func TestBM25Names(t *testing.T) {
 		named("other", "list pull, list pull, pull list"),
 		named("get_it", "Anything"),
 	)
-	tests := []struct {
+	for _, tt := range []struct {
 		query string
 		want  []int // the beginning of the ranking
 		bonus []float64
@@ -52,13 +51,9 @@ func TestBM25Names(t *testing.T) {
 		{"use github_create for everything", []int{1}, []float64{0}},
 		{"the who", []int{5}, []float64{1e6}},
 		{"get it", []int{7}, []float64{1e6}},
-	}
-	for _, tt := range tests {
-		hits, err := find(context.Background(), s, search.ParseQuery(tt.query))
-		require.NoError(t, err)
-		if !assert.GreaterOrEqual(t, len(hits), len(tt.want), "%q: the hits %v begin with %v", tt.query, hits, tt.want) {
-			continue
-		}
+	} {
+		hits := hitsOf(t, s, search.ParseQuery(tt.query))
+		require.GreaterOrEqual(t, len(hits), len(tt.want), "%q: the hits %v begin with %v", tt.query, hits, tt.want)
 		for i, want := range tt.want {
 			assert.Equal(t, want, hits[i].Doc, "%q: the hits %v begin with %v", tt.query, hits, tt.want)
 			assert.GreaterOrEqual(t, hits[i].Score, tt.bonus[i], "%q found %v", tt.query, hits)
@@ -77,7 +72,7 @@ func TestBM25NamesOfMany(t *testing.T) {
 		docs = append(docs, doc(fmt.Sprintf(name, i), strings.Repeat("issue ", random.IntN(9))+"log"))
 	}
 	docs = append(docs, doc("get_all", "")) // of stop words alone
-	s := bm25Catalog(t, search.BM25Options{}, docs...)
+	s := searcherOf(t, search.BM25, docs...)
 	for _, query := range []string{"get issue", "get iss", "call get_issue and get_issue_log", "issue", "get issue log", "get_all mcp__s1__get_issue"} {
 		q := search.ParseQuery(query)
 		all, err := s.Search(t.Context(), q)

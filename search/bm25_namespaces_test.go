@@ -10,12 +10,14 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
+// of returns a tool of a namespace.
+func of(namespace, name, text string) search.Document {
+	return search.Document{Name: name, Description: text, Annotation: search.Annotation{Namespace: namespace}}
+}
+
 // In a long request, a tool whose namespace has other tools that the request speaks of comes before
 // an equal tool of another namespace. In a short query it does not.
 func TestBM25SeesOtherToolsOfNamespace(t *testing.T) {
-	of := func(namespace, name, text string) search.Document {
-		return search.Document{Name: name, Description: text, Annotation: search.Annotation{Namespace: namespace}}
-	}
 	docs := []search.Document{
 		0: of("alpha", "find_red", "Find a record"),
 		1: of("alpha", "draw_circle", "Draw a circle"),
@@ -25,82 +27,69 @@ func TestBM25SeesOtherToolsOfNamespace(t *testing.T) {
 		5: of("lonely", "find_blue", "Find a record"),
 		6: of("", "find_white", "Find a record"),
 	}
-	s := bm25Catalog(t, search.BM25Options{}, docs...)
+	s := searcherOf(t, search.BM25, docs...)
 	const short = "find record hotel airport"
 	long := short + " " + strings.Join(strings.Fields(`breakfast luggage passport beach sunscreen museum ferry
 		taxi umbrella guidebook restaurant currency vaccine embassy festival mountain postcard souvenir`), " ")
 	assert.Equal(t, []int{3, 0, 2, 5, 6, 4}, bestOf(t, s, search.ParseQuery(short)))
 	assert.Equal(t, []int{3, 2, 4, 0, 5, 6}, bestOf(t, s, search.ParseQuery(long)))
 
-	hits, err := find(t.Context(), s, search.ParseQuery(long))
-	require.NoError(t, err)
 	scores := make(map[int]float64)
-	for _, hit := range hits {
+	for _, hit := range hitsOf(t, s, search.ParseQuery(long)) {
 		scores[hit.Doc] = hit.Score
-		e, err := s.(search.Explainer).Explain(t.Context(), search.ParseQuery(long), hit.Doc)
-		require.NoError(t, err)
+		e := explained(t, s, search.ParseQuery(long), hit.Doc)
 		assert.Equal(t, hit.Score, e.Score, "the explained score of %d", hit.Doc)
 		hasOthers := hit.Doc == 2 || hit.Doc == 3 || hit.Doc == 4
 		assert.Equal(t, hasOthers, strings.Contains(e.String(), `in namespace: the query fits other tools of "beta"`), "the explanation of %d", hit.Doc)
 	}
 	assert.Equal(t, scores[5], scores[6], "a namespace of one tool and none")
 
-	alone := bm25Catalog(t, search.BM25Options{}, docs[2:5]...)
-	e, err := alone.(search.Explainer).Explain(t.Context(), search.ParseQuery(long), 0)
-	require.NoError(t, err)
-	assert.NotContains(t, e.String(), "other tools", "a catalog of one namespace")
+	alone := searcherOf(t, search.BM25, docs[2:5]...)
+	assert.NotContains(t, explained(t, alone, search.ParseQuery(long), 0).String(), "other tools", "a catalog of one namespace")
 }
 
 // Two Chinese characters are a word of a request, so a sentence of some twenty is short.
 func TestBM25ChineseRequestsMayBeLong(t *testing.T) {
-	of := func(namespace, name, text string) search.Document {
-		return search.Document{Name: name, Description: text, Annotation: search.Annotation{Namespace: namespace}}
-	}
-	s := bm25Catalog(t, search.BM25Options{},
+	s := searcherOf(t, search.BM25Options{}.Index,
 		of("sky", "get_forecast", "查询天气预报"), of("sky", "get_wind", "查询北京的风力"),
 		of("post", "send_mail", "发送邮件"), of("post", "list_mail", "查询邮件"))
 	for text, isLong := range map[string]bool{
 		"帮我查询明天北京市的天气预报": false,
 		"帮我查询明天北京市的天气预报，还要查询北京的风力，然后把结果整理成一份表格，发送邮件给市场部的所有同事，并且提醒他们下周一之前回复会议时间": true,
 	} {
-		e, err := s.(search.Explainer).Explain(t.Context(), search.ParseQuery(text), 0)
-		require.NoError(t, err)
-		assert.Equal(t, isLong, strings.Contains(e.String(), "other tools of"), text)
+		assert.Equal(t, isLong, strings.Contains(explained(t, s, search.ParseQuery(text), 0).String(), "other tools of"), text)
 	}
 }
 
 // A query that fits the description of a namespace lifts its tools, the more the fewer they are,
 // although no tool has its words. A tool that has them itself comes first.
 func TestBM25ReadsNamespaces(t *testing.T) {
-	of := func(namespace, description, name, text string) search.Document {
-		return search.Document{Name: name, Description: text, Annotation: search.Annotation{Namespace: namespace}, NamespaceDescription: description}
-	}
-	const sky, sea = "Weather and forecasts for the whole planet", "Tides and waves"
 	docs := []search.Document{
-		0: of("sky", sky, "get_current", "What it is like now"),
-		1: of("sky", sky, "get_coming", "What it will be like"),
-		2: of("sea", sea, "get_level", "How high it is now"),
-		3: of("", "", "weather_report", "Weather in words"),
-		4: of("sea", sea, "list_ports", "Ports"),
-		5: of("sea", sea, "get_port", "A port"),
+		0: of("sky", "get_current", "What it is like now"),
+		1: of("sky", "get_coming", "What it will be like"),
+		2: of("sea", "get_level", "How high it is now"),
+		3: of("", "weather_report", "Weather in words"),
+		4: of("sea", "list_ports", "Ports"),
+		5: of("sea", "get_port", "A port"),
 	}
-	s := bm25Catalog(t, search.BM25Options{}, docs...)
+	about := map[string]string{"sky": "Weather and forecasts for the whole planet", "sea": "Tides and waves"}
+	for i := range docs {
+		docs[i].NamespaceDescription = about[docs[i].Namespace]
+	}
+	s := searcherOf(t, search.BM25, docs...)
 	for query, want := range map[string][]int{
 		"weather":       {3, 0, 1},
 		"planet":        {0, 1},
 		"planets tides": {0, 1, 2, 4, 5},
 		"planet level":  {2, 0, 1},
 		"list_ports":    {4, 5},
-		"submarine":     {},
+		"submarine":     nil,
 	} {
 		for range 3 {
 			assert.Equal(t, want, bestOf(t, s, search.ParseQuery(query)), query)
 		}
-		hits, err := find(t.Context(), s, search.ParseQuery(query))
-		require.NoError(t, err)
-		for _, hit := range hits {
-			e, err := s.(search.Explainer).Explain(t.Context(), search.ParseQuery(query), hit.Doc)
-			require.NoError(t, err)
+		for _, hit := range hitsOf(t, s, search.ParseQuery(query)) {
+			e := explained(t, s, search.ParseQuery(query), hit.Doc)
 			assert.Equal(t, hit.Score, e.Score, "%s: the explained score of %d", query, hit.Doc)
 			if query == "planet" {
 				assert.Contains(t, e.String(), "in namespace: the query fits the description of the namespace", "the explanation of %d", hit.Doc)
@@ -113,15 +102,12 @@ func TestBM25ReadsNamespaces(t *testing.T) {
 
 	some, err := s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3})
 	require.NoError(t, err)
-	alone := bm25Catalog(t, search.BM25Options{}, docs[1:4]...)
+	alone := searcherOf(t, search.BM25, docs[1:4]...)
 	for _, query := range []string{"weather", "planets tides", "planet level"} {
-		hits, err := find(t.Context(), some, search.ParseQuery(query))
-		require.NoError(t, err)
-		want, err := find(t.Context(), alone, search.ParseQuery(query))
-		require.NoError(t, err)
+		want := hitsOf(t, alone, search.ParseQuery(query))
 		for i := range want {
 			want[i].Doc++
 		}
-		assert.Equal(t, want, hits, "%s: as if there were no other tools", query)
+		assert.Equal(t, want, hitsOf(t, some, search.ParseQuery(query)), "%s: as if there were no other tools", query)
 	}
 }

@@ -20,24 +20,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-func bm25Catalog(t testing.TB, options search.BM25Options, docs ...search.Document) search.Searcher {
-	t.Helper()
-	searcher, err := options.Index(context.Background(), docs)
-	require.NoError(t, err)
-	return searcher
-}
-
-func bestOf(t testing.TB, s search.Searcher, q search.Query) []int {
-	t.Helper()
-	hits, err := find(context.Background(), s, q)
-	require.NoError(t, err)
-	docs := []int{}
-	for _, hit := range hits {
-		docs = append(docs, hit.Doc)
-	}
-	return docs
-}
-
 // Each query finds its tool first. Only the place in the third column can tell it from the others.
 func TestBM25Finds(t *testing.T) {
 	docs := []search.Document{
@@ -53,8 +35,8 @@ func TestBM25Finds(t *testing.T) {
 		8: {Name: "the_who", Description: "A band"},
 		9: {Name: "file_remover", Description: "Deletes documents"},
 	}
-	s := bm25Catalog(t, search.BM25Options{}, docs...)
-	tests := []struct {
+	s := searcherOf(t, search.BM25, docs...)
+	for _, tt := range []struct {
 		query string
 		want  int // -1 means that nothing is found
 		why   string
@@ -90,8 +72,7 @@ func TestBM25Finds(t *testing.T) {
 		{"the of and", -1, "only stop words"},
 		{strings.Repeat("weather ", 10_000), 0, "a query of 80,000 bytes"},
 		{"\xff\xfe weather", 0, "invalid bytes"},
-	}
-	for _, tt := range tests {
+	} {
 		got := bestOf(t, s, read(docs, s, tt.query))
 		if tt.want < 0 {
 			assert.Empty(t, got, "%s: %.40q", tt.why, tt.query)
@@ -99,7 +80,7 @@ func TestBM25Finds(t *testing.T) {
 			assert.Equal(t, tt.want, got[0], "%s: %.40q found %v", tt.why, tt.query, got)
 		}
 	}
-	for namespace, want := range map[string][]int{"GitHub": {3}, "jira": {4}, "none": {}} {
+	for namespace, want := range map[string][]int{"GitHub": {3}, "jira": {4}, "none": nil} {
 		got := bestOf(t, s, search.NewNarrower(docs).Narrow(search.Query{Text: "create issue", Namespace: namespace}, nil))
 		assert.Equal(t, want, got, "in namespace %q", namespace)
 	}
@@ -114,11 +95,11 @@ func TestBM25Workers(t *testing.T) {
 	docs := randomDocs(random, 2_000)
 	build := func(processors int) search.Searcher {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		return bm25Catalog(t, search.BM25Options{}, docs...)
+		return searcherOf(t, search.BM25, docs...)
 	}
 	one, many := build(1), build(7)
 	for _, word := range append(testtools.Words, docs[0].Name, docs[len(docs)-1].Name) {
-		assert.Equal(t, hitsOf(one, word), hitsOf(many, word), "%q: by the index of one worker, and of seven", word)
+		assert.Equal(t, hitsOf(t, one, search.ParseQuery(word)), hitsOf(t, many, search.ParseQuery(word)), "%q: by the index of one worker, and of seven", word)
 	}
 }
 
@@ -130,8 +111,7 @@ func TestBM25Score(t *testing.T) {
 		{Name: "zeta", Description: "eta"},
 	}
 	options := search.BM25Options{K1: 2, Coverage: 0.25, Name: search.Field{Weight: 3, B: 0.5}, Description: search.Field{Weight: 1.5, B: 0.75}}
-	hits, err := find(context.Background(), bm25Catalog(t, options, docs...), search.ParseQuery("beta gamma"))
-	require.NoError(t, err)
+	hits := hitsOf(t, searcherOf(t, options.Index, docs...), search.ParseQuery("beta gamma"))
 	idf := func(df float64) float64 { return math.Log(1 + (3-df+0.5)/(df+0.5)) }
 	saturate := func(f float64) float64 { return f / (2 + f) }
 	nameMean, textMean := 4.0/3, 5.0/3
@@ -157,36 +137,8 @@ func bm25Text(random *rand.Rand, docs []search.Document) string {
 	return b.String()
 }
 
-// The explanation of every tool, found or not, has its exact score.
-func TestBM25ExplainsExactly(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 9))
-	for range testtools.Rounds(8, 1) {
-		docs := randomDocs(random, 80)
-		s := bm25Catalog(t, search.BM25Options{}, docs...).(search.Explainer)
-		narrower := search.NewNarrower(docs)
-		for range 40 {
-			q := narrower.Narrow(narrower.Read(s, bm25Text(random, docs), "", nil), nil)
-			scores := make(map[int]float64)
-			hits, err := find(context.Background(), s, q)
-			require.NoError(t, err)
-			for _, hit := range hits {
-				scores[hit.Doc] = hit.Score
-			}
-			for i := range docs {
-				if !q.Allows(i) {
-					continue
-				}
-				e, err := s.Explain(context.Background(), q, i)
-				require.NoError(t, err)
-				sum := 0.0
-				for _, part := range e.Parts {
-					sum += part.Score
-				}
-				require.Equal(t, scores[i], e.Score, "%q, %q: explained as %s", q.Text, docs[i].Name, e)
-				require.InDelta(t, e.Score, sum, 1e-6*max(1, e.Score), "%q, %q: the sum of the parts, explained as %s", q.Text, docs[i].Name, e)
-			}
-		}
-	}
+func TestBM25IsASearcher(t *testing.T) {
+	checkSearcher(t, search.BM25, bm25Text)
 }
 
 // Parameters are found wherever they are in the schema.
@@ -214,7 +166,7 @@ func TestBM25ReadsWholeSchemas(t *testing.T) {
 
 // A word that no tool has finds the tools with a near word.
 func TestBM25Near(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{},
+	s := searcherOf(t, search.BM25Options{}.Index,
 		doc("create_invoice", "Bills a customer"),
 		doc("list_channels", "Of the workspace"),
 		doc("kubernetes_pods", "Running ones"),
@@ -224,7 +176,7 @@ func TestBM25Near(t *testing.T) {
 		doc("get_prescription", "Of a patient"),
 		doc("подключить", "Ставит связь"),
 	)
-	tests := []struct {
+	for _, tt := range []struct {
 		query string
 		want  []int
 		why   string
@@ -247,15 +199,14 @@ func TestBM25Near(t *testing.T) {
 		{"so many words that chanel here stands among eight others of no use today kubernetes green yellow purple", []int{2, 1}, "a slip in a sentence"},
 		{"so many words that kube here stands among eight others of no use today channels green yellow purple", []int{1}, "a beginning in a sentence"},
 		{strings.Repeat("x", 4000), nil, "a long word"},
-	}
-	for _, tt := range tests {
-		assertList(t, tt.want, bestOf(t, s, search.ParseQuery(tt.query)), "%s: %.40q", tt.why, tt.query)
+	} {
+		assert.Equal(t, tt.want, bestOf(t, s, search.ParseQuery(tt.query)), "%s: %.40q", tt.why, tt.query)
 	}
 }
 
 // A quoted word of a query counts less than the other words.
 func TestBM25Values(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{},
+	s := searcherOf(t, search.BM25Options{}.Index,
 		doc("walnut_maker", "Makes it"),
 		doc("pecan_maker", "Makes it"),
 		doc("cashew.nuts", "Some"),
@@ -278,7 +229,7 @@ func TestBM25Values(t *testing.T) {
 // A word in camel case, with digits or with a hyphen after a single letter meets the same word in
 // small letters.
 func TestBM25Wholes(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{},
+	s := searcherOf(t, search.BM25Options{}.Index,
 		doc("mongodb_find", "Reads"),
 		doc("db_find", "Reads"),
 		doc("clip_download", "From YouTube"),
@@ -293,7 +244,7 @@ func TestBM25Wholes(t *testing.T) {
 		doc("post", "Sends an e-mail"),
 		doc("mail", "Posts"),
 	)
-	tests := []struct {
+	for _, tt := range []struct {
 		query string
 		want  []int // the beginning of the ranking
 		why   string
@@ -306,8 +257,7 @@ func TestBM25Wholes(t *testing.T) {
 		{"whois domain", []int{8}, "a word of stop words"},
 		{"createNote", []int{9, 10}, "a name in camel case"},
 		{"emails", []int{11, 12}, "a single letter and a hyphen in a description"},
-	}
-	for _, tt := range tests {
+	} {
 		got := bestOf(t, s, search.ParseQuery(tt.query))
 		assert.Equal(t, tt.want, got[:min(len(got), len(tt.want))], "%s: %q", tt.why, tt.query)
 	}
@@ -315,14 +265,14 @@ func TestBM25Wholes(t *testing.T) {
 
 // An identifier of a query is no words, unless the query has nothing else.
 func TestBM25Identifiers(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{},
+	s := searcherOf(t, search.BM25Options{}.Index,
 		doc("get_walnut", "By a key such as 20de 5d3b7c9a-a4b0-56c7-d890-e1f2a3f4c0de, 12345678 or deadbeef"),
 		doc("close_account", "Of a customer"),
 		doc("run_c", "Compiles"),
 		doc("read_v20", "C or R"),
 		doc("send_email", ""),
 	)
-	tests := []struct {
+	for _, tt := range []struct {
 		query string
 		want  []int
 		why   string
@@ -347,20 +297,18 @@ func TestBM25Identifiers(t *testing.T) {
 		{"R", []int{3}, "a capital alone"},
 		{"v21", []int{3}, "a letter and a number"},
 		{"the v21", []int{3}, "a letter and a number beside a stop word"},
-	}
-	for _, tt := range tests {
-		assertList(t, tt.want, bestOf(t, s, search.ParseQuery(tt.query)), "%s: %q", tt.why, tt.query)
+	} {
+		assert.Equal(t, tt.want, bestOf(t, s, search.ParseQuery(tt.query)), "%s: %q", tt.why, tt.query)
 	}
 }
 
 // Two tools have the same number of words of a request. A tool whose words are in one sentence gets
 // a quarter of that sentence's score in addition.
 func TestBM25Sentences(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{Coverage: -1},
+	s := searcherOf(t, search.BM25Options{Coverage: -1}.Index,
 		doc("apart", "walnut cashew"), doc("together", "walnut pecan"), doc("other", "pecan cashew"))
 	score := func(query string, doc int) float64 {
-		hits, err := find(context.Background(), s, search.ParseQuery(query))
-		require.NoError(t, err)
+		hits := hitsOf(t, s, search.ParseQuery(query))
 		for _, hit := range hits {
 			if hit.Doc == doc {
 				return hit.Score
@@ -424,7 +372,7 @@ func FuzzBM25(f *testing.F) {
 			{Name: name, Description: text, Annotation: search.Annotation{Namespace: hint, Hint: hint, Aliases: []string{text}, Tags: []string{name}}},
 			{Name: text, Description: hint, Parameters: []search.Parameter{{Name: hint, Description: name, Enum: []string{query}}}},
 		}
-		searcher := bm25Catalog(t, search.BM25Options{}, docs...)
+		searcher := searcherOf(t, search.BM25, docs...)
 		q := read(docs, searcher, query)
 		hits, err := find(t.Context(), searcher, q)
 		if err != nil {

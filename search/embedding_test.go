@@ -32,6 +32,8 @@ type wordEmbedder struct {
 
 const wordDimensions = 64
 
+var mail = search.ParseQuery("mail")
+
 func (e *wordEmbedder) EmbedStrings(ctx context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
 	e.mu.Lock()
 	e.calls = append(e.calls, slices.Clone(texts))
@@ -111,8 +113,7 @@ func TestEmbeddingTexts(t *testing.T) {
 	require.Len(t, got, 3)
 	assert.Equal(t, want, got[:2])
 	assert.LessOrEqual(t, len([]rune(got[2])), 1000, "code points of the long text")
-	hits, err := find(context.Background(), s, search.ParseQuery("a b"))
-	require.NoError(t, err, "two equal tools")
+	hits := hitsOf(t, s, search.ParseQuery("a b"))
 	require.GreaterOrEqual(t, len(hits), 2, "two equal tools: %v", hits)
 	assert.Equal(t, 1, hits[0].Doc, "two equal tools: %v", hits)
 	assert.Equal(t, 2, hits[1].Doc, "two equal tools: %v", hits)
@@ -220,7 +221,7 @@ func TestEmbeddingDegrades(t *testing.T) {
 	down := errors.New("down")
 	release := make(chan struct{})
 	defer close(release)
-	tests := []struct {
+	for _, test := range []struct {
 		name   string
 		during func(context.Context, []string) error
 		change func([][]float64) [][]float64
@@ -233,8 +234,7 @@ func TestEmbeddingDegrades(t *testing.T) {
 		{name: "hangs", during: func(context.Context, []string) error { <-release; return nil }, want: context.DeadlineExceeded},
 		{name: "panics", during: func(context.Context, []string) error { panic("oh") }, text: "panic: oh"},
 		{name: "another model", change: func(v [][]float64) [][]float64 { v[0] = v[0][1:]; return v }, text: "63 dimensions, but the tools have 64"},
-	}
-	for _, test := range tests {
+	} {
 		for _, fallback := range []search.Indexer{nil, search.Fuzzy} {
 			t.Run(test.name, func(t *testing.T) {
 				e := &wordEmbedder{}
@@ -338,7 +338,7 @@ func TestEmbeddingStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
-			var first string
+			var first []search.Hit
 			build := func(model string, wantEmbedded int) {
 				t.Helper()
 				e := &wordEmbedder{}
@@ -352,7 +352,7 @@ func TestEmbeddingStore(t *testing.T) {
 				require.NotEmpty(t, progress)
 				assert.Equal(t, 3-wantEmbedded, progress[0])
 				assert.Equal(t, 3, progress[len(progress)-1])
-				if hits := hitsOf(s, "mail"); first == "" {
+				if hits := hitsOf(t, s, mail); first == nil {
 					first = hits
 				} else {
 					assert.Equal(t, first, hits, "the hits with the stored vectors")
@@ -362,7 +362,7 @@ func TestEmbeddingStore(t *testing.T) {
 			build("one", 0)
 			build("two", 3)
 			build("one", 0)
-			docs[2].Hint, first = "stamp", ""
+			docs[2].Hint, first = "stamp", nil
 			build("one", 1)
 			build("one", 0)
 		})
@@ -395,7 +395,7 @@ func TestEmbeddingRebuilds(t *testing.T) {
 				next, err := s.(search.Rebuilder).Rebuild(t.Context(), step.docs)
 				require.NoError(t, err, step.what)
 				assertList(t, step.texts, e.texts(), "%s: the texts that are embedded", step.what)
-				assert.Equal(t, hitsOf(searcherOf(t, index(&wordEmbedder{}), step.docs...), "mail"), hitsOf(next, "mail"), step.what)
+				assert.Equal(t, hitsOf(t, searcherOf(t, index(&wordEmbedder{}), step.docs...), mail), hitsOf(t, next, mail), step.what)
 				s = next
 			}
 		})
@@ -474,7 +474,7 @@ func TestEmbeddingFlushes(t *testing.T) {
 // A store that fails or has wrong vectors does not stop the build.
 func TestBadStores(t *testing.T) {
 	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "")}
-	want := hitsOf(searcherOf(t, search.Embedding(&wordEmbedder{}), docs...), "mail")
+	want := hitsOf(t, searcherOf(t, search.Embedding(&wordEmbedder{}), docs...), mail)
 	filled := func(change func([]float32) []float32) *vectorMap {
 		s := &vectorMap{vectors: map[string][]float32{}}
 		searcherOf(t, search.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: s, Model: "m"}.Index, docs[:2]...)
@@ -486,7 +486,7 @@ func TestBadStores(t *testing.T) {
 	}
 	same := func(v []float32) []float32 { return v }
 	down := errors.New("down")
-	tests := []struct {
+	for _, test := range []struct {
 		name  string
 		store search.VectorStore
 		calls int
@@ -500,13 +500,12 @@ func TestBadStores(t *testing.T) {
 		{"vectors of other dimensions", filled(func(v []float32) []float32 { return v[1:] }), 2, "of different dimensions"},
 		{"good vectors", filled(same), 2, ""},
 		{"a nil pointer", (*vectorMap)(nil), 0, ""},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			var failures []string
 			s := searcherOf(t, search.EmbeddingOptions{Embedder: &wordEmbedder{}, Store: test.store, Model: "m", BatchSize: 1,
 				OnStoreError: func(err error) { failures = append(failures, err.Error()) }}.Index, docs...)
-			assert.Equal(t, want, hitsOf(s, "mail"))
+			assert.Equal(t, want, hitsOf(t, s, mail))
 			if test.err == "" {
 				assert.Empty(t, failures)
 			} else if assert.Len(t, failures, 1) {

@@ -262,7 +262,7 @@ func TestFileStoreMistakes(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	saveEntries(t, search.NewFileStore(filepath.Join(folder, "there")), 1)
-	tests := []struct {
+	for _, test := range []struct {
 		name string
 		err  error
 	}{
@@ -271,8 +271,7 @@ func TestFileStoreMistakes(t *testing.T) {
 		{"a nil vector", search.NewFileStore(filepath.Join(folder, "c")).Save(context.Background(), []string{key}, [][]float32{nil})},
 		{"fewer vectors than keys", search.NewFileStore(filepath.Join(folder, "d")).Save(context.Background(), []string{key}, nil)},
 		{"a cancelled context", search.NewFileStore(filepath.Join(folder, "there")).Save(ctx, []string{key}, [][]float32{vector})},
-	}
-	for _, test := range tests {
+	} {
 		assert.Error(t, test.err, "%s", test.name)
 	}
 }

@@ -28,7 +28,7 @@ func TestFuzzyScores(t *testing.T) {
 		doc("list-Files", "Lists a folder"),
 	}
 	abbreviation := func(letters, of float64) float64 { return 0.7 + 0.3*letters/of }
-	tests := []struct {
+	for _, tt := range []struct {
 		query   string
 		options search.FuzzyOptions
 		want    map[string]float64
@@ -61,8 +61,7 @@ func TestFuzzyScores(t *testing.T) {
 		{"set", search.FuzzyOptions{MinLikeness: 0.6}, map[string]float64{"get_weather": 1 - 1./3}},
 		{"wether", search.FuzzyOptions{MinLikeness: 2}, map[string]float64{}},
 		{"we", search.FuzzyOptions{}, map[string]float64{"get_weather": inFuzzyName + 2./11}},
-	}
-	for _, tt := range tests {
+	} {
 		checkScores(t, tt.options.Index, docs, tt.query, tt.want)
 	}
 }

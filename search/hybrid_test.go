@@ -82,7 +82,7 @@ func addedBy(score float64, all ...float64) float64 {
 
 func TestHybridScores(t *testing.T) {
 	two := []search.Indexer{part(3, 1, 0), part(0, 40, 20)}
-	tests := []struct {
+	for _, test := range []struct {
 		name    string
 		options search.HybridOptions
 		want    []float64 // by document
@@ -98,8 +98,7 @@ func TestHybridScores(t *testing.T) {
 		{"equal scores", search.HybridOptions{Parts: []search.Indexer{part(7, 7, 7)}}, []float64{math.Log(2), math.Log(2), math.Log(2)}},
 		{"scores that are not positive numbers", search.HybridOptions{Parts: []search.Indexer{part(math.NaN(), -1, 2)}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
 		{"an infinite score", search.HybridOptions{Parts: []search.Indexer{part(0, 0, math.Inf(1))}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			docs := numberedScores(3)
 			want := make(map[string]float64)
@@ -133,8 +132,7 @@ func TestHybridExactName(t *testing.T) {
 	}
 	// The 1e6 that BM25 adds to tool_c does not change the other scores.
 	scores := func(third float64) map[int]float64 {
-		hits, err := find(context.Background(), searcherOf(t, search.Hybrid(part(3, 1, third)), docs...), search.ParseQuery("tool_c"))
-		require.NoError(t, err)
+		hits := hitsOf(t, searcherOf(t, search.Hybrid(part(3, 1, third)), docs...), search.ParseQuery("tool_c"))
 		scores := make(map[int]float64)
 		for _, hit := range hits {
 			scores[hit.Doc] = hit.Score
@@ -155,7 +153,7 @@ func TestHybridFailures(t *testing.T) {
 	good := part(0, 0, 1)
 	failing := func(err error) search.Indexer { return testtools.Canned{Err: err}.Index }
 	during := func(f func()) search.Indexer { return testtools.Canned{During: f}.Index }
-	tests := []struct {
+	for _, test := range []struct {
 		name    string
 		parts   []search.Indexer
 		found   bool
@@ -173,8 +171,7 @@ func TestHybridFailures(t *testing.T) {
 		{"one fails, and one cannot search by the query", []search.Indexer{failing(wrong), failing(down)}, false, false, []error{down}},
 		{"all fail", []search.Indexer{failing(down), failing(alsoDown)}, false, false, []error{down, alsoDown}},
 		{"one fails, one finds nothing", []search.Indexer{failing(down), part()}, false, true, []error{down}},
-	}
-	for _, test := range tests {
+	} {
 		check := func(t *testing.T) {
 			if test.name == "one hangs" {
 				release = make(chan struct{})
@@ -225,8 +222,7 @@ func TestHybridRestricts(t *testing.T) {
 	s := searcherOf(t, search.Hybrid(part(9, 3, 1, 0)), docs...)
 	some, err := s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3})
 	require.NoError(t, err)
-	hits, err := find(t.Context(), some, search.ParseQuery("anything"))
-	require.NoError(t, err)
+	hits := hitsOf(t, some, search.ParseQuery("anything"))
 	require.Len(t, hits, 2)
 	assert.Equal(t, 1, hits[0].Doc)
 	assert.InDelta(t, addedBy(3, 3, 1, 0), hits[0].Score, 1e-9)
@@ -280,7 +276,7 @@ func TestHybridAtOnce(t *testing.T) {
 func TestHybridMistakes(t *testing.T) {
 	down := errors.New("down")
 	good := part(1)
-	tests := []struct {
+	for _, test := range []struct {
 		name    string
 		options search.HybridOptions
 		want    string
@@ -303,8 +299,7 @@ func TestHybridMistakes(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, func(context.Context, []search.Document) (search.Searcher, error) { return nil, down }}}, "part 2 of the hybrid: down"},
-	}
-	for _, test := range tests {
+	} {
 		_, err := test.options.Index(context.Background(), numberedScores(2))
 		assert.ErrorContains(t, err, test.want, "%s", test.name)
 	}

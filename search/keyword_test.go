@@ -72,55 +72,25 @@ func TestKeywordScores(t *testing.T) {
 	}
 }
 
-// Explain gives each found tool the score that Search gives it.
-func TestKeywordExplains(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 7))
-	infos := testtools.RandomCatalog(random, 200)
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
-	require.NoError(t, err)
-	checkExplanations(t, catalog, infos, random)
-	_, err = catalog.Explain(context.Background(), "select:a", infos[0].Name)
-	assert.Error(t, err, "an explanation of a selection")
-	_, err = catalog.Explain(context.Background(), "a", "no such tool")
-	assert.Error(t, err, "an explanation of an unknown tool")
-}
-
-// checkExplanations checks for many queries that the explanation of each hit adds up to its score.
-func checkExplanations(t *testing.T, catalog *toolsearch.Catalog, infos []*schema.ToolInfo, random *rand.Rand) {
-	t.Helper()
-	for range 200 {
-		query := testtools.RandomQuery(random, infos)
-		result, err := catalog.Search(context.Background(), query, 50)
-		require.NoError(t, err)
-		for _, m := range result.Matches {
-			e, err := catalog.Explain(context.Background(), query, m.Info.Name)
-			require.NoError(t, err)
-			sum := 0.0
-			for _, part := range e.Parts {
-				sum += part.Score
-			}
-			// A searcher may add in single precision.
-			near := 1e-4 * max(1, m.Score)
-			require.InDelta(t, m.Score, e.Score, near, "%q, %q: explained as %s", query, m.Info.Name, e)
-			require.InDelta(t, m.Score, sum, near, "%q, %q: the sum of the parts, explained as %s", query, m.Info.Name, e)
+func TestKeywordIsASearcher(t *testing.T) {
+	checkSearcher(t, search.Keyword, func(random *rand.Rand, docs []search.Document) string {
+		infos := make([]*schema.ToolInfo, len(docs))
+		for i, d := range docs {
+			infos[i] = d.Info
 		}
-	}
+		return testtools.RandomQuery(random, infos)
+	})
 }
 
 // A name that providers refuse counts as a part of the description, for every searcher that explains its scores.
 func TestOriginalNamesAreExplained(t *testing.T) {
 	docs := []search.Document{{Name: "files_read_601e4eb6", Original: "files.read", Description: "Pages"}, {Name: "other", Description: "Files"}}
 	for name, index := range map[string]search.Indexer{"keyword": search.Keyword, "fuzzy": search.Fuzzy, "bm25": search.BM25} {
-		s, err := index(t.Context(), docs)
-		require.NoError(t, err)
-		q := search.ParseQuery("files.read")
-		found, err := s.Search(t.Context(), q)
-		require.NoError(t, err)
-		require.NotEmpty(t, found.Hits, name)
-		assert.Zero(t, found.Hits[0].Doc, name)
-		e, err := s.(search.Explainer).Explain(t.Context(), q, 0)
-		require.NoError(t, err)
-		assert.InDelta(t, found.Hits[0].Score, e.Score, 1e-9, name)
+		s, q := searcherOf(t, index, docs...), search.ParseQuery("files.read")
+		found := hitsOf(t, s, q)
+		require.NotEmpty(t, found, name)
+		assert.Zero(t, found[0].Doc, name)
+		assert.InDelta(t, found[0].Score, explained(t, s, q, 0).Score, 1e-9, name)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestLanguages(t *testing.T) {
 		for i, description := range strings.Split(tools, "\n") {
 			docs = append(docs, doc(fmt.Sprintf("t%d", 1+i), description))
 		}
-		s := bm25Catalog(t, search.BM25Options{}, docs...)
+		s := searcherOf(t, search.BM25, docs...)
 		firsts, all := 0, strings.Split(strings.TrimSpace(questions), "\n")
 		assert.GreaterOrEqual(t, len(all), 12, "%s: questions", file)
 		for _, line := range all {
@@ -92,17 +92,15 @@ func TestLanguagesExplained(t *testing.T) {
 		{"Paketverfolgung", `a part of "paketverfolgung"`, 1},
 		{"Absagen", `a part of "absagen"`, 2},
 	} {
-		s := bm25Catalog(t, search.BM25Options{}, german...)
+		s := searcherOf(t, search.BM25, german...)
 		q := search.ParseQuery(tt.query)
 		assert.Equal(t, []int{tt.want}, bestOf(t, s, q), tt.query)
-		e, err := s.(search.Explainer).Explain(t.Context(), q, tt.want)
-		require.NoError(t, err)
+		e := explained(t, s, q, tt.want)
 		assert.Contains(t, e.String(), tt.reason, tt.query)
 
-		s = bm25Catalog(t, search.BM25Options{}, english...)
+		s = searcherOf(t, search.BM25, english...)
 		for doc := range english {
-			e, err := s.(search.Explainer).Explain(t.Context(), q, doc)
-			require.NoError(t, err)
+			e := explained(t, s, q, doc)
 			assert.NotContains(t, e.String(), tt.reason, "%s, in a catalog without function words", tt.query)
 		}
 	}
@@ -110,7 +108,7 @@ func TestLanguagesExplained(t *testing.T) {
 
 // A function word of a catalog's language counts little: the tool of the other word comes first.
 func TestLanguagesFunctionWords(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{},
+	s := searcherOf(t, search.BM25Options{}.Index,
 		doc("t1", "Die Liste der Kunden und das Konto mit ein"),
 		doc("t2", "Sendet eine Nachricht"),
 		doc("t3", "Ruft an"),
@@ -153,7 +151,7 @@ func TestLanguagesCounts(t *testing.T) {
 		for i, description := range tt.tools {
 			docs = append(docs, doc(fmt.Sprintf("t%d", 1+i), description))
 		}
-		s := bm25Catalog(t, search.BM25Options{}, docs...)
+		s := searcherOf(t, search.BM25, docs...)
 		for question, want := range tt.questions {
 			got := bestOf(t, s, search.ParseQuery(question))
 			if assert.NotEmpty(t, got, question) {

@@ -22,35 +22,49 @@ pto	paid leave; vacation
 采购单	procurement order
 `
 
+func lexiconOf(t *testing.T, text string) *search.Lexicon {
+	t.Helper()
+	lexicon, err := search.ParseLexicon(text)
+	require.NoError(t, err, "%q", text)
+	return lexicon
+}
+
+// withLexicon returns a searcher that reads words by a company's own lexicon.
+func withLexicon(t *testing.T, lexicon string, docs ...search.Document) search.Searcher {
+	t.Helper()
+	return searcherOf(t, search.BM25Options{Lexicon: lexiconOf(t, lexicon)}.Index, docs...)
+}
+
+func findingsOf(t *testing.T, lexicon *search.Lexicon, docs []search.Document) []string {
+	t.Helper()
+	findings, err := lexicon.Check(t.Context(), docs)
+	require.NoError(t, err)
+	return findings
+}
+
 // A line of meanings may be written in several ways.
 func TestLexiconMeaningsAsWritten(t *testing.T) {
 	docs := []search.Document{doc("vacation_request", ""), doc("paid_leave", ""), doc("weather", "")}
 	for _, line := range []string{"pto\tpaid leave; vacation", "PTO \t Paid-Leave;Vacation", "  pto\t\tpaid   leave ;vacation\r"} {
-		lexicon, err := search.ParseLexicon("== meanings\n" + line)
-		require.NoError(t, err, "%q", line)
-		s := bm25Catalog(t, search.BM25Options{Lexicon: lexicon}, docs...)
+		s := withLexicon(t, "== meanings\n"+line, docs...)
 		assert.Equal(t, []int{1, 0}, bestOf(t, s, search.ParseQuery("pto")), "%q", line)
 	}
 }
 
 // A word of an own lexicon may have a stem that is a stop word: the stem of "ids" is "id".
 func TestLexiconOwnStopWord(t *testing.T) {
-	lexicon, err := search.ParseLexicon("== meanings\nids\tidentifier\nneeds\trequirement\n")
-	require.NoError(t, err)
-	s := bm25Catalog(t, search.BM25Options{Lexicon: lexicon}, doc("list_users", "Lists the users"), doc("find_identifier", "Finds an identifier"))
+	s := withLexicon(t, "== meanings\nids\tidentifier\nneeds\trequirement\n",
+		doc("list_users", "Lists the users"), doc("find_identifier", "Finds an identifier"))
 	q := search.ParseQuery("list user IDs and needs")
 	assert.ElementsMatch(t, []int{0, 1}, bestOf(t, s, q))
-	e, err := s.(search.Explainer).Explain(t.Context(), q, 1)
-	require.NoError(t, err)
-	assert.Contains(t, e.String(), "in the lexicon for")
+	assert.Contains(t, explained(t, s, q, 1).String(), "in the lexicon for")
 }
 
 // A Chinese word counts before an English name of stop words as it does after it.
 func TestBM25ChineseBeforeAName(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{}, doc("whoami", "Query the account."), doc("other", "Other things."))
+	s := searcherOf(t, search.BM25, doc("whoami", "Query the account."), doc("other", "Other things."))
 	scoreOf := func(text string) float64 {
-		hits, err := find(t.Context(), s, search.ParseQuery(text))
-		require.NoError(t, err)
+		hits := hitsOf(t, s, search.ParseQuery(text))
 		require.NotEmpty(t, hits, text)
 		return hits[0].Score
 	}
@@ -66,10 +80,8 @@ func TestLexiconOwn(t *testing.T) {
 		doc("request_leave", "Paid, for some days"),
 		doc("weather", "Of a city"),
 	}
-	lexicon, err := search.ParseLexicon(ownLexicon)
-	require.NoError(t, err)
-	own := bm25Catalog(t, search.BM25Options{Lexicon: lexicon}, docs...)
-	plain := bm25Catalog(t, search.BM25Options{}, docs...)
+	own := withLexicon(t, ownLexicon, docs...)
+	plain := searcherOf(t, search.BM25, docs...)
 	for _, tt := range []struct {
 		query, line string
 		want        int
@@ -87,12 +99,8 @@ func TestLexiconOwn(t *testing.T) {
 		got := bestOf(t, own, q)
 		require.NotEmpty(t, got, tt.query)
 		assert.Equal(t, tt.want, got[0], tt.query)
-		e, err := own.(search.Explainer).Explain(t.Context(), q, tt.want)
-		require.NoError(t, err)
-		assert.Contains(t, e.String(), tt.line, tt.query)
-		e, err = plain.(search.Explainer).Explain(t.Context(), q, tt.want)
-		require.NoError(t, err)
-		assert.NotContains(t, e.String(), "own lexicon", tt.query)
+		assert.Contains(t, explained(t, own, q, tt.want).String(), tt.line, tt.query)
+		assert.NotContains(t, explained(t, plain, q, tt.want).String(), "own lexicon", tt.query)
 	}
 	assert.Equal(t, []int{4}, bestOf(t, own, search.ParseQuery("天气")), "a word of the lexicon of every index")
 }
@@ -100,21 +108,14 @@ func TestLexiconOwn(t *testing.T) {
 // The zero Lexicon has no words of a company: searches find and explain what they do without it.
 func TestLexiconZero(t *testing.T) {
 	docs := []search.Document{doc("remove_directory", ""), doc("get_weather", "Of a city")}
-	zero := &search.Lexicon{}
-	with := bm25Catalog(t, search.BM25Options{Lexicon: zero}, docs...)
-	without := bm25Catalog(t, search.BM25Options{}, docs...)
+	with := searcherOf(t, search.BM25Options{Lexicon: &search.Lexicon{}}.Index, docs...)
+	without := searcherOf(t, search.BM25, docs...)
 	for query, want := range map[string]int{"erase dir": 0, "weather": 1, "天气": 1} {
 		q := search.ParseQuery(query)
 		assert.Equal(t, []int{want}, bestOf(t, with, q), "%q", query)
-		got, err := with.(search.Explainer).Explain(t.Context(), q, want)
-		require.NoError(t, err)
-		same, err := without.(search.Explainer).Explain(t.Context(), q, want)
-		require.NoError(t, err)
-		assert.Equal(t, same, got, "%q", query)
+		assert.Equal(t, explained(t, without, q, want), explained(t, with, q, want), "%q", query)
 	}
-	findings, err := zero.Check(t.Context(), docs)
-	require.NoError(t, err)
-	assert.Empty(t, findings)
+	assert.Empty(t, findingsOf(t, &search.Lexicon{}, docs))
 }
 
 func TestParseLexiconErrors(t *testing.T) {
@@ -144,11 +145,8 @@ func TestParseLexiconErrors(t *testing.T) {
 
 func TestLexiconCheck(t *testing.T) {
 	docs := []search.Document{doc("procurement_order", "Of a supplier")}
-	lexicon, err := search.ParseLexicon("== synonyms\nfalcon procurement\nprocurement falcon\norders order\nzebra giraffe\n" +
+	lexicon := lexiconOf(t, "== synonyms\nfalcon procurement\nprocurement falcon\norders order\nzebra giraffe\n"+
 		"== thesaurus\nbonus payroll\n== meanings\npto\tpaid leave\norder\torders\n采购\tprocurement\n")
-	require.NoError(t, err)
-	findings, err := lexicon.Check(t.Context(), docs)
-	require.NoError(t, err)
 	assert.Equal(t, []string{
 		"line 3: repeats line 2",
 		"line 4: a word of the line stands for itself",
@@ -156,7 +154,7 @@ func TestLexiconCheck(t *testing.T) {
 		"line 7: no tool has a word of the line that it could find",
 		"line 9: no tool has a word of the line that it could find",
 		`line 10: "order" stands for itself`,
-	}, findings)
+	}, findingsOf(t, lexicon, docs))
 }
 
 // Questions in Chinese find tools in English, and the other way round.
@@ -182,7 +180,7 @@ func TestBM25Chinese(t *testing.T) {
 		0: doc("get_weather", "Conditions in a city"),
 		1: doc("查天气", "查询某个城市的天气"),
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		docs  []search.Document
 		query string
 		want  []int
@@ -192,50 +190,41 @@ func TestBM25Chinese(t *testing.T) {
 		{english, "天氣預報", []int{0}, "traditional characters"},
 		{english, "帮我查一下航班", []int{1}, "a request"},
 		{english, "“航班”", []int{1}, "a value"},
-		{english, "关于", []int{}, "a word that says nothing"},
+		{english, "关于", nil, "a word that says nothing"},
 		{english, "关闭", []int{2}, "a word that begins with the same character"},
 		{english, "银行", []int{3}, "a word as a whole"},
 		{english, "股市新闻", []int{4, 5}, "a word that means two words"},
-		{english, "龘", []int{}, "a character that no line has"},
+		{english, "龘", nil, "a character that no line has"},
 		{chinese, "weather", []int{0}, "an English word"},
 		{chinese, "delete files", []int{2}, "English words"},
 		{chinese, "天氣", []int{0}, "traditional characters, where tools have the simplified ones"},
 		{orders, "有哪些订单", []int{1, 0}, "a Chinese word with the same meaning"},
 		{mixed, "天气", []int{1, 0}, "a Chinese word comes before its meaning"},
 		{mixed, "weather", []int{0, 1}, "an English word comes before its Chinese word"},
-	}
-	for _, tt := range tests {
-		s := bm25Catalog(t, search.BM25Options{}, tt.docs...)
-		assertList(t, tt.want, bestOf(t, s, search.ParseQuery(tt.query)), "%s: %q", tt.why, tt.query)
+	} {
+		assert.Equal(t, tt.want, bestOf(t, searcherOf(t, search.BM25, tt.docs...), search.ParseQuery(tt.query)), "%s: %q", tt.why, tt.query)
 	}
 }
 
 // An explanation names the word for which a term is in the query.
 func TestBM25ExplainsWhy(t *testing.T) {
-	s := bm25Catalog(t, search.BM25Options{}, doc("delete_invoice", "For okra, on a web page"), doc("天气", "")).(search.Explainer)
-	for query, want := range map[string]string{
-		"billing": `in the thesaurus for "bill"`,
-		"erase":   `a synonym of "eras"`,
-		"invioce": `near "invioc"`,
-		"webpage": `a part of "webpag"`,
-		"ok ra":   `two words of the query as one`,
-		"删除":      `in the lexicon for "删除"`,
+	bill, count := doc("delete_invoice", "For okra, on a web page"), doc("order_count", "")
+	for _, tt := range []struct {
+		tool        search.Document
+		query, want string
+	}{
+		{bill, "billing", `in the thesaurus for "bill"`},
+		{bill, "erase", `a synonym of "eras"`},
+		{bill, "invioce", `near "invioc"`},
+		{bill, "webpage", `a part of "webpag"`},
+		{bill, "ok ra", `two words of the query as one`},
+		{bill, "删除", `in the lexicon for "删除"`},
+		{doc("天气", ""), "weather", `in the lexicon for "weather"`},
+		{doc("o1", "列出订单"), "哪些", `a synonym of "哪些"`},
+		{count, "how many", `a synonym of "mani"`},
+		{count, "多少", `in the lexicon for "多少"`},
 	} {
-		e, err := s.Explain(t.Context(), search.ParseQuery(query), 0)
-		require.NoError(t, err)
-		assert.Contains(t, e.String(), want, "%q", query)
-	}
-	e, err := s.Explain(t.Context(), search.ParseQuery("weather"), 1)
-	require.NoError(t, err)
-	assert.Contains(t, e.String(), `in the lexicon for "weather"`)
-	s = bm25Catalog(t, search.BM25Options{}, doc("o1", "列出订单")).(search.Explainer)
-	e, err = s.Explain(t.Context(), search.ParseQuery("哪些"), 0)
-	require.NoError(t, err)
-	assert.Contains(t, e.String(), `a synonym of "哪些"`)
-	s = bm25Catalog(t, search.BM25Options{}, doc("order_count", "")).(search.Explainer)
-	for query, want := range map[string]string{"how many": `a synonym of "mani"`, "多少": `in the lexicon for "多少"`} {
-		e, err = s.Explain(t.Context(), search.ParseQuery(query), 0)
-		require.NoError(t, err)
-		assert.Contains(t, e.String(), want, "%q", query)
+		e := explained(t, searcherOf(t, search.BM25, tt.tool), search.ParseQuery(tt.query), 0)
+		assert.Contains(t, e.String(), tt.want, "%q", tt.query)
 	}
 }

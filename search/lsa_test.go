@@ -2,7 +2,6 @@ package search_test
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,20 +59,15 @@ func TestLSAFindsNothingWithoutAWordOfTheCatalog(t *testing.T) {
 // has a term of the query. A tool that is all the query says has the cosine 1.
 func TestLSAOfFewToolsComparesTheirWords(t *testing.T) {
 	docs := []search.Document{doc("apple", ""), doc("banana", ""), doc("cherry", "apple banana")}
-	hits, err := find(t.Context(), searcherOf(t, search.LSA, docs...), search.ParseQuery("cherry"))
-	require.NoError(t, err)
-	require.Len(t, hits, 1)
-	assert.Equal(t, 2, hits[0].Doc)
-	hits, err = find(t.Context(), searcherOf(t, search.LSA, docs[:2]...), search.ParseQuery("apple"))
-	require.NoError(t, err)
+	assert.Equal(t, []int{2}, bestOf(t, searcherOf(t, search.LSA, docs...), search.ParseQuery("cherry")))
+	hits := hitsOf(t, searcherOf(t, search.LSA, docs[:2]...), search.ParseQuery("apple"))
 	require.Len(t, hits, 1)
 	assert.InDelta(t, 1, hits[0].Score, 1e-6)
 }
 
 // The options of BM25 say how LSA reads words: here by a company's own lexicon.
 func TestLSAReadsWordsAsBM25(t *testing.T) {
-	lexicon, err := search.ParseLexicon("== synonyms\nconsignment parcel\n")
-	require.NoError(t, err)
+	lexicon := lexiconOf(t, "== synonyms\nconsignment parcel\n")
 	options := search.LSAOptions{Dimensions: 2, BM25: search.BM25Options{Lexicon: lexicon}}
 	found := bestOf(t, searcherOf(t, options.Index, shop()...), search.ParseQuery("consignment"))
 	require.NotEmpty(t, found)
@@ -86,11 +80,8 @@ func TestLSAIsDeterministic(t *testing.T) {
 	docs := randomDocs(rand.New(rand.NewPCG(3, 1)), 700) // several workers from 512 on
 	one, other := searcherOf(t, search.LSA, docs...), searcherOf(t, search.LSA, docs...)
 	for _, word := range testtools.Words {
-		hits, err := find(t.Context(), one, search.ParseQuery(word))
-		require.NoError(t, err)
-		again, err := find(t.Context(), other, search.ParseQuery(word))
-		require.NoError(t, err)
-		assert.Equal(t, hits, again, word)
+		q := search.ParseQuery(word)
+		assert.Equal(t, hitsOf(t, one, q), hitsOf(t, other, q), word)
 	}
 }
 
@@ -98,16 +89,9 @@ func TestLSAIsDeterministic(t *testing.T) {
 func TestLSAExplain(t *testing.T) {
 	s := searcherOf(t, search.LSAOptions{Dimensions: 2}.Index, shop()...)
 	q := search.ParseQuery("a parcel with a melody")
-	explained, err := s.(search.Explainer).Explain(t.Context(), q, 0)
-	require.NoError(t, err)
-	require.Len(t, explained.Parts, 1)
-	detail := explained.Parts[0].Detail
-	assert.Contains(t, detail, "2 dimensions")
-	assert.Contains(t, detail, `"parcel" +`)
-	assert.Contains(t, detail, `"melodi" `)
-	assert.Less(t, strings.Index(detail, `"parcel"`), strings.Index(detail, `"melodi"`), "the order of the terms")
-	_, err = s.(search.Explainer).Explain(t.Context(), q, len(shop()))
-	assert.Error(t, err)
+	e := explained(t, s, q, 0)
+	require.Len(t, e.Parts, 1)
+	assert.Regexp(t, `2 dimensions.*"parcel" \+.*"melodi" `, e.Parts[0].Detail)
 }
 
 func TestLSAKeepsTheContractOnRandomCatalogs(t *testing.T) {
@@ -120,9 +104,7 @@ func TestLSAKeepsTheContractOnRandomCatalogs(t *testing.T) {
 func TestLSAHasItsOwnWeightInAHybrid(t *testing.T) {
 	docs := shop()
 	hits := func(index search.Indexer) []search.Hit {
-		found, err := find(t.Context(), searcherOf(t, index, docs...), search.ParseQuery("parcel"))
-		require.NoError(t, err)
-		return found
+		return hitsOf(t, searcherOf(t, index, docs...), search.ParseQuery("parcel"))
 	}
 	parts := []search.Indexer{search.BM25, search.LSA}
 	own := hits(search.Hybrid(parts...))

@@ -33,7 +33,7 @@ func TestRegexpScores(t *testing.T) {
 		doc("查询_天气", "weather of a city"),
 	}
 	names, both := search.RegexpOptions{}, search.RegexpOptions{Descriptions: true}
-	tests := []struct {
+	for _, tt := range []struct {
 		query   string
 		options search.RegexpOptions
 		want    map[string]float64
@@ -53,8 +53,7 @@ func TestRegexpScores(t *testing.T) {
 		{"^weather", both, map[string]float64{"查询_天气": matchInText}},
 		{"user", search.RegexpOptions{CatalogOrder: true}, map[string]float64{"get_user": matchInName, "list_users": matchInName}},
 		{"get_user", search.RegexpOptions{CatalogOrder: true, Descriptions: true}, map[string]float64{"get_user": matchInName, "list_users": matchInText}},
-	}
-	for _, tt := range tests {
+	} {
 		checkScores(t, tt.options.Index, docs, tt.query, tt.want)
 	}
 }

@@ -1,7 +1,6 @@
 package search_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -21,10 +20,8 @@ import (
 func ratio(t testing.TB, a, b string) float64 {
 	t.Helper()
 	s := searcherOf(t, search.SimilarityOptions{Floor: -1}.Index, doc(b, ""))
-	e, err := s.(search.Explainer).Explain(context.Background(), search.Query{Text: a}, 0)
-	require.NoError(t, err)
-	hits, err := find(context.Background(), s, search.Query{Text: a})
-	require.NoError(t, err)
+	e := explained(t, s, search.Query{Text: a}, 0)
+	hits := hitsOf(t, s, search.Query{Text: a})
 	found := len(hits) == 1
 	assert.Equal(t, e.Score > 0, found, "%.60q, %.60q: whether there is a hit; explained as %v, found %v", a, b, e.Score, hits)
 	if found {
@@ -111,7 +108,7 @@ func TestSimilarityScores(t *testing.T) {
 	hinted.Hint = "rain SUN"
 	docs := []search.Document{hinted, doc("send_message", ""), doc("send_mail", ""), doc("send_mali", "")}
 	weather := "get_weather current weather rain sun"
-	tests := []struct {
+	for _, tt := range []struct {
 		query   string
 		options search.SimilarityOptions
 		want    map[string]float64
@@ -126,8 +123,7 @@ func TestSimilarityScores(t *testing.T) {
 		{"mail", search.SimilarityOptions{WordBonus: -1, Floor: 0.6}, map[string]float64{"send_mail": 2 * 4. / (4 + 9)}},
 		{"mail", search.SimilarityOptions{MaxHits: 1}, map[string]float64{"send_mail": 2*4./(4+9) + word}},
 		{"zzz", search.SimilarityOptions{Floor: -1}, map[string]float64{}},
-	}
-	for _, tt := range tests {
+	} {
 		checkScores(t, tt.options.Index, docs, tt.query, tt.want)
 	}
 }
@@ -143,8 +139,7 @@ func TestSimilarityFloorAndTies(t *testing.T) {
 		{2*1./(1+3) - 1e-9, "[{0 0.5} {1 0.5}]"},
 	} {
 		index := search.SimilarityOptions{Floor: tt.floor, WordBonus: -1}.Index
-		hits, err := find(context.Background(), searcherOf(t, index, docs...), search.ParseQuery("x"))
-		require.NoError(t, err, "floor %v", tt.floor)
+		hits := hitsOf(t, searcherOf(t, index, docs...), search.ParseQuery("x"))
 		assert.Equal(t, tt.want, fmt.Sprint(hits), "floor %v", tt.floor)
 	}
 }
