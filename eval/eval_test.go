@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestValues(t *testing.T) {
 	log2 := math.Log2
-	tests := []struct {
+	for _, test := range []struct {
 		name  string
 		ranks []int
 		want  []float64 // R@1, R@5, R@10, complete@1, complete@5, complete@10, MRR, nDCG@10
@@ -38,8 +38,7 @@ func TestValues(t *testing.T) {
 		{"two of two", []int{3, 1}, []float64{1. / 2, 1, 1, 0, 1, 1, 1, (1 + 1/log2(4)) / (1 + 1/log2(3))}},
 		{"one of two", []int{0, 4}, []float64{0, 1. / 2, 1. / 2, 0, 0, 0, 1. / 4, 1 / log2(5) / (1 + 1/log2(3))}},
 		{"groups that share a tool", []int{1, 1}, []float64{1, 1, 1, 1, 1, 1, 1, 1}},
-	}
-	for _, test := range tests {
+	} {
 		assert.InDeltaSlice(t, test.want, values(test.ranks), 1e-12, test.name)
 	}
 	// nDCG looks at ten ranks, so its ideal has ten of the twelve groups.
@@ -122,7 +121,7 @@ func TestCatalogFormats(t *testing.T) {
 }
 
 func TestCatalogErrors(t *testing.T) {
-	tests := []struct{ name, text, want string }{
+	for _, test := range []struct{ name, text, want string }{
 		{"an empty file", " \n", `eval: f: no tools; want a line`},
 		{"no tools", `{"tools": []}`, `eval: f: no tools; want a line`},
 		{"an error of MCP", `{"jsonrpc": "2.0", "id": 1, "error": {"code": -32601}}`, `eval: f:1: want a tool, an object with a "name"`},
@@ -142,8 +141,7 @@ func TestCatalogErrors(t *testing.T) {
 		{"servers", `{"mcpServers": {"a": {"command": "b"}}}`, `eval: f:1: this lists MCP servers, not tools`},
 		{"a name twice", "{\"name\": \"a\"}\n{\"tools\": [{\"name\": \"b\"},\n {\"name\": \"a\"}]}",
 			`eval: f:3: two tools named "a", the other one on line 1`},
-	}
-	for _, test := range tests {
+	} {
 		_, err := ReadCatalog(strings.NewReader(test.text), "f")
 		wantErrorPrefix(t, err, test.want, test.name)
 	}
@@ -161,7 +159,7 @@ func TestCatalogsThatNest(t *testing.T) {
 	}
 	schemas := strings.Repeat(`{"properties":{"a":`, 5_000)
 	text := `"` + strings.Repeat("x", size) + `"`
-	tests := []struct{ name, text, want string }{
+	for _, test := range []struct{ name, text, want string }{
 		{"lists left open", strings.Repeat("[", size), "nest more than 64 deep"},
 		{"objects left open", strings.Repeat(`{"tools":`, size/9), "nest more than 64 deep"},
 		{"lists", lists(9_000, text), "nest more than 64 deep"},
@@ -172,8 +170,7 @@ func TestCatalogsThatNest(t *testing.T) {
 		{"a text left open", `{"name":"` + strings.Repeat("x", size), "the file ends within a value"},
 		{"too long", strings.Repeat("\n", 64<<20+1), "more than 64 MiB"},
 		{"too many", strings.Repeat(`{"name":"a"}`, 2), `two tools named "a", the other one on line 1`},
-	}
-	for _, test := range tests {
+	} {
 		_, err := ReadCatalog(strings.NewReader(test.text), "f")
 		assert.ErrorContains(t, err, test.want, test.name)
 	}
@@ -213,7 +210,7 @@ func TestQueries(t *testing.T) {
 	}
 	assert.NoError(t, err)
 	assert.Equal(t, want, got)
-	tests := []struct{ name, text, want string }{
+	for _, test := range []struct{ name, text, want string }{
 		{"an empty file", "", `eval: f: no queries`},
 		{"a list", "[]", `eval: f:1: want an object`},
 		{"a rank as text", `{"query": "a", "gold": ["x"], "max_rank": "first"}`, `eval: f:1: "max_rank": want a whole number, not a JSON string`},
@@ -224,8 +221,7 @@ func TestQueries(t *testing.T) {
 		{"gold as text", `{"query": "a", "gold": "x"}`, `eval: f:1: "gold": want a list, not a JSON string`},
 		{"an id twice", "{\"id\": \"a\", \"query\": \"a\", \"gold\": [\"x\"]}\n{\"id\": \"a\", \"query\": \"b\", \"gold\": [\"x\"]}",
 			`eval: f:2: two queries with the id "a", the other one on line 1`},
-	}
-	for _, test := range tests {
+	} {
 		_, err := ReadQueries(strings.NewReader(test.text), "f")
 		wantErrorPrefix(t, err, test.want, test.name)
 	}
@@ -308,7 +304,7 @@ func TestRunErrors(t *testing.T) {
 		}), nil
 	}
 	with := func(q Query) []Query { return append(slices.Clone(queries), q) }
-	tests := []struct {
+	for _, test := range []struct {
 		name    string
 		queries []Query
 		options Options
@@ -322,8 +318,7 @@ func TestRunErrors(t *testing.T) {
 		{"failing searcher", queries, Options{Index: failing}, `eval: query "1": searching: out of order`},
 		{"a document outside the catalog", queries, Options{Index: listed(3)}, `found document 3 in a catalog of 3`},
 		{"depth", queries, Options{Depth: 9}, "Depth 9 is less than the 10"},
-	}
-	for _, test := range tests {
+	} {
 		_, err := Run(t.Context(), catalog, test.queries, test.options)
 		assert.ErrorContains(t, err, test.want, test.name)
 	}

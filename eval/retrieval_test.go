@@ -41,7 +41,7 @@ func measure(t *testing.T, dir, set string, options Options) *Report {
 // read. Each query counts for 0.26 points.
 func TestKeywordOnPublicSets(t *testing.T) {
 	dir := publicSets(t)
-	tests := []struct {
+	for _, test := range []struct {
 		set         string
 		recall, mrr float64
 	}{
@@ -49,8 +49,7 @@ func TestKeywordOnPublicSets(t *testing.T) {
 		{"bfcl_live", 33.1, 24.6},
 		{"tooleyes", 48.2, 37.3},
 		{"ultratool_zh", 0.0, 0.1},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.set, func(t *testing.T) {
 			report := measure(t, dir, test.set, Options{Depth: 1000, Resamples: -1})
 			for metric, want := range map[string]float64{"R@5": test.recall, "MRR": test.mrr} {

@@ -69,7 +69,7 @@ func TestInspectFilesThatNest(t *testing.T) {
 
 // A broken server gives an error that says what is wrong, within -timeout.
 func TestInspectBadServers(t *testing.T) {
-	tests := []struct{ kind, timeout, want string }{
+	for _, test := range []struct{ kind, timeout, want string }{
 		{"deaf", "300ms", "no answer within 300ms"},
 		{"chatty", "300ms", "no answer within 300ms"},
 		{"unread", "300ms", "no answer within 300ms"},
@@ -86,8 +86,7 @@ func TestInspectBadServers(t *testing.T) {
 		{"huge", "1m", "it sent more than 32 MiB"},
 		{"garbage", "1m", "it sent more than 32 MiB"},
 		{"asking", "1m", "it made more than 1000 requests"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.kind, func(t *testing.T) {
 			stdout, stderr := inspectFake(t, cli.Failed, test.kind, "-timeout", test.timeout)
 			assert.Empty(t, stdout)

@@ -14,7 +14,7 @@ import (
 
 func TestRead(t *testing.T) {
 	object := map[string]any{"query": "mail"}
-	cases := []struct {
+	for _, c := range []struct {
 		name, text string
 		want       any
 	}{
@@ -28,8 +28,7 @@ func TestRead(t *testing.T) {
 		{"in a fence in a string", `"` + "```json\\n{\\\"query\\\":\\\"mail\\\"}\\n```" + `"`, object},
 		{"bare words", "send mail", "send mail"},
 		{"a string that is not closed", `"send mail`, "send mail"},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			value, ok := modeljson.Read(c.text)
 			assert.True(t, ok)
@@ -67,7 +66,7 @@ func TestReadExactly(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		value any
 		want  []string
 		ok    bool
@@ -82,8 +81,7 @@ func TestTexts(t *testing.T) {
 		{[]any{"a", []any{"b"}, nil, "c"}, []string{"a"}, true},
 		{[]any{[]any{"a"}}, nil, false},
 		{map[string]any{}, nil, false},
-	}
-	for _, c := range cases {
+	} {
 		texts, ok := modeljson.Texts(c.value, 3)
 		assert.Equal(t, c.ok, ok, "%v", c.value)
 		assert.Equal(t, c.want, texts, "%v", c.value)
@@ -91,14 +89,13 @@ func TestTexts(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		value any
 		want  int
 	}{
 		{json.Number("3"), 3}, {json.Number("3.9"), 3}, {" 4 ", 4}, {"1e999", math.MaxInt32}, {json.Number("1e999"), math.MaxInt32},
 		{json.Number("0"), 0}, {json.Number("-1"), 0}, {"-1e999", 0}, {"NaN", 0}, {"many", 0}, {nil, 0}, {true, 0},
-	}
-	for _, c := range cases {
+	} {
 		assert.Equal(t, c.want, modeljson.Count(c.value), "%v", c.value)
 	}
 }

@@ -40,7 +40,7 @@ func TestForms(t *testing.T) {
 		largest    = "<reminder-namespaces 4>\ngit (2)\n<reminder-more-namespaces 2 2>"
 		count      = "<reminder-count 4>"
 	)
-	cases := []struct {
+	for _, c := range []struct {
 		name string
 		edit func(l *wording.List)
 		want string
@@ -54,8 +54,7 @@ func TestForms(t *testing.T) {
 		{"no names, no room for descriptions", func(l *wording.List) { l.OnlyNamespaces, l.Budget = true, len(largest) }, largest},
 		{"one line", func(l *wording.List) { l.Budget = len(largest) - 1 }, count},
 		{"one line, whatever the budget", func(l *wording.List) { l.Budget = -1 }, count},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := list()
 			c.edit(&l)

@@ -138,7 +138,7 @@ func TestUsual(t *testing.T) {
 	score := func(df, tf, length float64) float64 {
 		return math.Log(1+(3-df+0.5)/(df+0.5)) * tf * 2.2 / (tf + 1.2*(1-0.75+0.75*length/mean))
 	}
-	tests := []struct {
+	for _, test := range []struct {
 		query string
 		want  []search.Hit
 	}{
@@ -146,8 +146,7 @@ func TestUsual(t *testing.T) {
 		{"日", []search.Hit{{Doc: 1, Score: score(1, 1, 5)}}},
 		{"get x x", []search.Hit{{Doc: 2, Score: 2 * score(1, 1, 1)}, {Doc: 0, Score: score(1, 1, 5)}}},
 		{"nothing", nil},
-	}
-	for _, test := range tests {
+	} {
 		answer, err := searcher.Search(t.Context(), search.ParseQuery(test.query))
 		got := answer.Hits
 		assert.NoError(t, err, "%q", test.query)

@@ -51,7 +51,7 @@ func leftBehind(native bool) []message {
 var goOn = []turn{calls(calling("send_mail"), selecting("list_stocks,get_weather")), calls(calling("list_stocks")), provider.Say("Done.")}
 
 func TestTravel(t *testing.T) {
-	rows := []struct {
+	for _, row := range []struct {
 		name    string
 		native  bool // the history
 		dialect string
@@ -63,8 +63,7 @@ func TestTravel(t *testing.T) {
 		{name: "a native history goes on in default mode", native: true, dialect: "default", pending: asText},
 		{name: "a native history of another adapter goes on natively", native: true, dialect: "deferred", pending: asText},
 		{name: "a native history goes on with references", native: true, dialect: "references"},
-	}
-	for _, row := range rows {
+	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.pending != "" {
 				t.Skip(row.pending)
