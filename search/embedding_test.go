@@ -60,6 +60,17 @@ func (e *wordEmbedder) EmbedStrings(ctx context.Context, texts []string, _ ...em
 	return vectors, nil
 }
 
+func mails() []search.Document {
+	return []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
+}
+
+func rebuilt(t *testing.T, s search.Searcher, docs []search.Document) search.Searcher {
+	t.Helper()
+	next, err := s.(search.Rebuilder).Rebuild(t.Context(), docs)
+	require.NoError(t, err)
+	return next
+}
+
 // texts returns all texts that the embedder got so far.
 func (e *wordEmbedder) texts() []string {
 	e.mu.Lock()
@@ -84,19 +95,14 @@ func TestEmbeddingScores(t *testing.T) {
 		return answer
 	}
 	docs := []search.Document{doc("near", ""), doc("far", ""), doc("same", ""), doc("opposite", "")}
-	checkCosines := func(options search.EmbeddingOptions, want map[string]float64) {
-		t.Helper()
-		options.Embedder, options.Concurrency = e, 1
-		hits, err := find(context.Background(), searcherOf(t, options.Index, docs...), search.ParseQuery("query"))
-		assert.NoError(t, err)
-		assert.Len(t, hits, len(want))
-		for _, hit := range hits {
-			name := docs[hit.Doc].Name
-			assert.InDelta(t, want[name], hit.Score, 1e-6, "%s", name)
+	for minScore, want := range map[float64]map[string]float64{0: {"same": 1, "near": 3. / 5}, 0.7: {"same": 1}} {
+		options := search.EmbeddingOptions{Embedder: e, Concurrency: 1, MinScore: minScore}
+		scores := make(map[string]float64)
+		for _, hit := range hitsOf(t, searcherOf(t, options.Index, docs...), search.ParseQuery("query")) {
+			scores[docs[hit.Doc].Name] = hit.Score
 		}
+		assert.InDeltaMapValues(t, want, scores, 1e-6)
 	}
-	checkCosines(search.EmbeddingOptions{}, map[string]float64{"same": 1, "near": 3. / 5})
-	checkCosines(search.EmbeddingOptions{MinScore: 0.7}, map[string]float64{"same": 1})
 }
 
 // The text of a tool has everything that is known of the tool. Its length is bounded, and equal texts
@@ -115,16 +121,10 @@ func TestEmbeddingTexts(t *testing.T) {
 	assert.LessOrEqual(t, len([]rune(got[2])), 1000, "code points of the long text")
 	hits := hitsOf(t, s, search.ParseQuery("a b"))
 	require.GreaterOrEqual(t, len(hits), 2, "two equal tools: %v", hits)
-	assert.Equal(t, 1, hits[0].Doc, "two equal tools: %v", hits)
-	assert.Equal(t, 2, hits[1].Doc, "two equal tools: %v", hits)
-	assert.Equal(t, hits[0].Score, hits[1].Score, "two equal tools: %v", hits)
+	assert.Equal(t, []search.Hit{{Doc: 1, Score: hits[0].Score}, {Doc: 2, Score: hits[0].Score}}, hits[:2], "two equal tools")
 }
 
 func TestEmbeddingBatches(t *testing.T) {
-	var docs []search.Document
-	for i := range 95 {
-		docs = append(docs, doc(fmt.Sprintf("tool_%d", i), ""))
-	}
 	var mu sync.Mutex
 	atOnce, most := 0, 0
 	e := &wordEmbedder{during: func(context.Context, []string) error {
@@ -142,7 +142,7 @@ func TestEmbeddingBatches(t *testing.T) {
 	searcherOf(t, search.EmbeddingOptions{Embedder: e, BatchSize: 7, Concurrency: 3, Progress: func(done, total int) {
 		assert.Equal(t, 95, total)
 		progress = append(progress, done)
-	}}.Index, docs...)
+	}}.Index, numbered(95)...)
 	assert.LessOrEqual(t, most, 3, "calls at a time")
 	for _, texts := range e.calls {
 		assert.LessOrEqual(t, len(texts), 7, "texts in a call")
@@ -180,7 +180,7 @@ func TestBadEmbedders(t *testing.T) {
 		{"a nil embedder", nil, "Embedder is nil"},
 		{"a nil pointer", (*wordEmbedder)(nil), "Embedder is nil"},
 	}
-	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail")}
+	docs := mails()[:2]
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := search.Embedding(test.e)(context.Background(), docs)
@@ -198,10 +198,7 @@ func TestBadEmbedders(t *testing.T) {
 // The first error stops the build. A context that is done ends the build, whatever the embedder waits
 // for.
 func TestEmbeddingStops(t *testing.T) {
-	var docs []search.Document
-	for i := range 1000 {
-		docs = append(docs, doc(fmt.Sprintf("tool_%d", i), ""))
-	}
+	docs := numbered(1000)
 	down := errors.New("down")
 	e := &wordEmbedder{during: func(context.Context, []string) error { return down }}
 	_, err := (search.EmbeddingOptions{Embedder: e, BatchSize: 1}).Index(context.Background(), docs)
@@ -247,9 +244,8 @@ func TestEmbeddingDegrades(t *testing.T) {
 					e.during, e.change = test.during, test.change
 					return s, err
 				}
-				got, event, err := eventOf(t, context.Background(), toolsearch.Config{Index: index, Fallback: fallback}, `{"query":"weather"}`)
-				assert.NoError(t, err)
-				assert.Contains(t, got, "get_weather")
+				answer, event := askTool(t, toolsearch.Config{Index: index, Fallback: fallback}, "weather")
+				assert.Contains(t, answer.Matches, "get_weather")
 				assert.ErrorContains(t, event.Err, test.text)
 				if test.want != nil {
 					assert.ErrorIs(t, event.Err, test.want)
@@ -268,7 +264,7 @@ func TestEmbeddingHangs(t *testing.T) {
 	e.during = func(context.Context, []string) error { <-release; return nil }
 	before := len(e.texts())
 	for i := range 40 {
-		_, err := s.Search(context.Background(), search.ParseQuery(fmt.Sprint("weather ", i)))
+		_, err := find(t.Context(), s, search.ParseQuery(fmt.Sprint("weather ", i)))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
 	assert.LessOrEqual(t, len(e.texts())-before, 32, "calls that hang")
@@ -278,8 +274,7 @@ func TestEmbeddingHangs(t *testing.T) {
 func TestEmbeddingLongQuery(t *testing.T) {
 	e := &wordEmbedder{}
 	s := searcherOf(t, search.Embedding(e), doc("get_weather", ""))
-	_, err := s.Search(context.Background(), search.ParseQuery(strings.Repeat("天气 ", 1000)))
-	require.NoError(t, err)
+	hitsOf(t, s, search.ParseQuery(strings.Repeat("天气 ", 1000)))
 	texts := e.texts()
 	require.Greater(t, len(texts), 1)
 	assert.LessOrEqual(t, len([]rune(texts[1])), 1000, "code points")
@@ -292,8 +287,7 @@ func TestEmbeddingRemembersQueries(t *testing.T) {
 		s := searcherOf(t, search.EmbeddingOptions{Embedder: e, QueryCache: size}.Index, doc("get_weather", ""))
 		before := len(e.texts())
 		for _, query := range []string{"one", "two", "two", "three", "one", "three"} {
-			_, err := s.Search(context.Background(), search.ParseQuery(query))
-			require.NoError(t, err)
+			hitsOf(t, s, search.ParseQuery(query))
 		}
 		assert.Equal(t, want, len(e.texts())-before, "queries embedded with a cache of %d", size)
 	}
@@ -337,7 +331,7 @@ func TestEmbeddingStore(t *testing.T) {
 		}(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
+			docs := mails()
 			var first []search.Hit
 			build := func(model string, wantEmbedded int) {
 				t.Helper()
@@ -377,7 +371,7 @@ func TestEmbeddingRebuilds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &wordEmbedder{}
-			docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
+			docs := mails()
 			s := searcherOf(t, index(e), docs...)
 			for _, step := range []struct {
 				what  string
@@ -392,11 +386,9 @@ func TestEmbeddingRebuilds(t *testing.T) {
 				{"other tools", []search.Document{doc("a", "b"), doc("_", "")}, []string{"a. b"}},
 			} {
 				e.calls = nil
-				next, err := s.(search.Rebuilder).Rebuild(t.Context(), step.docs)
-				require.NoError(t, err, step.what)
+				s = rebuilt(t, s, step.docs)
 				assertList(t, step.texts, e.texts(), "%s: the texts that are embedded", step.what)
-				assert.Equal(t, hitsOf(t, searcherOf(t, index(&wordEmbedder{}), step.docs...), mail), hitsOf(t, next, mail), step.what)
-				s = next
+				assert.Equal(t, hitsOf(t, searcherOf(t, index(&wordEmbedder{}), step.docs...), mail), hitsOf(t, s, mail), step.what)
 			}
 		})
 	}
@@ -406,7 +398,7 @@ func TestEmbeddingRebuilds(t *testing.T) {
 func TestEmbeddingRebuildsWithAStore(t *testing.T) {
 	e := &wordEmbedder{}
 	store := &vectorMap{vectors: map[string][]float32{}}
-	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "Sends a letter")}
+	docs := mails()
 	s := searcherOf(t, search.EmbeddingOptions{Embedder: e, Store: store, Model: "one"}.Index, docs...)
 	for _, step := range []struct {
 		what  string
@@ -420,32 +412,26 @@ func TestEmbeddingRebuildsWithAStore(t *testing.T) {
 		{"a tool that it does not have", append(docs, doc("cut_grass", "Mows")), 2, 1}, // Load and Save
 	} {
 		e.calls, store.calls = nil, 0
-		next, err := s.(search.Rebuilder).Rebuild(t.Context(), step.docs)
-		require.NoError(t, err, step.what)
+		s = rebuilt(t, s, step.docs)
 		assert.Equal(t, step.calls, store.calls, "%s: calls of the store", step.what)
 		assert.Len(t, e.texts(), step.texts, "%s: the texts that are embedded", step.what)
-		s = next
 	}
 }
 
 // Vectors of other dimensions than those of the embedder now are of another model.
 func TestEmbeddingRebuildsWithAnotherModel(t *testing.T) {
 	e := &wordEmbedder{}
-	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail")}
-	s := searcherOf(t, search.Embedding(e), docs...)
+	docs := mails()
+	s := searcherOf(t, search.Embedding(e), docs[:2]...)
 	e.change = func(vectors [][]float64) [][]float64 {
 		for i := range vectors {
 			vectors[i] = append(vectors[i], 1)
 		}
 		return vectors
 	}
-	next, err := s.(search.Rebuilder).Rebuild(t.Context(), append(docs, doc("send_post", "Sends a letter")))
-	require.NoError(t, err)
-	hits, err := find(t.Context(), next, search.ParseQuery("send mail"))
-	assert.NoError(t, err)
-	if assert.NotEmpty(t, hits) {
-		assert.Equal(t, 1, hits[0].Doc)
-	}
+	best := bestOf(t, rebuilt(t, s, docs), search.ParseQuery("send mail"))
+	require.NotEmpty(t, best)
+	assert.Equal(t, 1, best[0])
 }
 
 // flushed is a store that counts the calls of Flush.
@@ -465,7 +451,7 @@ func (s *flushed) Flush() error {
 func TestEmbeddingFlushes(t *testing.T) {
 	for name, e := range map[string]*wordEmbedder{"whole": {}, "broken off": {during: func(context.Context, []string) error { return errors.New("no quota") }}} {
 		store := &flushed{vectorMap: vectorMap{vectors: map[string][]float32{}}}
-		_, _ = search.EmbeddingOptions{Embedder: e, Model: "one", Store: store}.Index(context.Background(), []search.Document{doc("get_weather", "Tells the weather")})
+		_, _ = search.EmbeddingOptions{Embedder: e, Model: "one", Store: store}.Index(context.Background(), mails())
 		assert.Equal(t, 1, store.flushes, name)
 		assert.Equal(t, store.calls, store.after, name)
 	}
@@ -473,7 +459,7 @@ func TestEmbeddingFlushes(t *testing.T) {
 
 // A store that fails or has wrong vectors does not stop the build.
 func TestBadStores(t *testing.T) {
-	docs := []search.Document{doc("get_weather", "Tells the weather"), doc("send_mail", "Sends mail"), doc("send_post", "")}
+	docs := mails()
 	want := hitsOf(t, searcherOf(t, search.Embedding(&wordEmbedder{}), docs...), mail)
 	filled := func(change func([]float32) []float32) *vectorMap {
 		s := &vectorMap{vectors: map[string][]float32{}}

@@ -1,16 +1,13 @@
 package search_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -68,23 +65,18 @@ func TestFuzzyScores(t *testing.T) {
 
 // A search has at most MaxHits hits, by default five. Equal scores are ordered by name.
 func TestFuzzyLimits(t *testing.T) {
-	var infos []*schema.ToolInfo
+	var docs []search.Document
 	for i := range 12 {
-		infos = append(infos, &schema.ToolInfo{Name: fmt.Sprintf("get_weather_%c", 'l'-i)})
+		docs = append(docs, doc(fmt.Sprintf("get_weather_%c", 'l'-i), ""))
 	}
-	for _, tt := range []struct {
-		options search.FuzzyOptions
-		limit   int
-		want    int
-	}{{search.FuzzyOptions{}, 20, 5}, {search.FuzzyOptions{}, 3, 3}, {search.FuzzyOptions{MaxHits: 8}, 20, 8}, {search.FuzzyOptions{MaxHits: -1}, 20, 12}} {
-		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: tt.options.Index})
+	for _, tt := range []struct{ maxHits, limit, want int }{{0, 20, 5}, {0, 3, 3}, {8, 20, 8}, {-1, 20, 12}} {
+		q := search.ParseQuery("wether")
+		q.Limit = tt.limit
+		answer, err := searcherOf(t, search.FuzzyOptions{MaxHits: tt.maxHits}.Index, docs...).Search(t.Context(), q)
 		require.NoError(t, err)
-		result, err := catalog.Search(context.Background(), "wether", tt.limit)
-		require.NoError(t, err)
-		assert.Len(t, result.Matches, tt.want, "%+v, limit %d", tt.options, tt.limit)
-		assert.Equal(t, 12, result.Total, "%+v, limit %d", tt.options, tt.limit)
-		require.NotEmpty(t, result.Matches, "%+v, limit %d", tt.options, tt.limit)
-		assert.Equal(t, "get_weather_a", result.Matches[0].Info.Name, "%+v, limit %d", tt.options, tt.limit)
+		assert.Len(t, answer.Hits, tt.want, "%+v", tt)
+		assert.Equal(t, 12, answer.Total, "%+v", tt)
+		assert.Equal(t, "get_weather_a", docs[answer.Hits[0].Doc].Name, "%+v", tt)
 	}
 }
 

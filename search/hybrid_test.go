@@ -3,7 +3,6 @@ package search_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -52,13 +51,6 @@ func scoredHits(scores ...float64) (hits []search.Hit) {
 	return hits
 }
 
-func numberedScores(n int) (docs []search.Document) {
-	for i := range n {
-		docs = append(docs, doc(fmt.Sprintf("tool_%c", 'a'+i), ""))
-	}
-	return docs
-}
-
 // addedBy returns what a part adds to a tool with that score. It is the mean of two ln(1 + e^z),
 // where z is the score in standard deviations: once among the hits, and once among the scores of all
 // tools, in which a tool without a hit has 0.
@@ -100,7 +92,7 @@ func TestHybridScores(t *testing.T) {
 		{"an infinite score", search.HybridOptions{Parts: []search.Indexer{part(0, 0, math.Inf(1))}}, []float64{0, 0, addedBy(2, 2, 0, 0)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			docs := numberedScores(3)
+			docs := numbered(3)
 			want := make(map[string]float64)
 			for i, score := range test.want {
 				if score > 0 {
@@ -115,34 +107,28 @@ func TestHybridScores(t *testing.T) {
 // A tool that a query names comes first, even if no part finds it. Its score in a part does not
 // change the scores of the other tools.
 func TestHybridExactName(t *testing.T) {
-	docs := append(numberedScores(3), doc("mcp__git__open_issue", ""))
+	docs := append(numbered(3), doc("mcp__git__open_issue", ""))
 	docs[0].Aliases = []string{"first"}
-	for query, want := range map[string]int{"tool_c": 2, "Tool C": 2, "first": 0, "open_issue": 3, "mcp__git__open_issue": 3} {
+	for query, want := range map[string]int{"tool_2": 2, "Tool 2": 2, "first": 0, "open_issue": 3, "mcp__git__open_issue": 3} {
 		for name, index := range map[string]search.Indexer{
 			"found by no part":      search.Hybrid(part(0, 9, 0), part(0, 8, 0)),
 			"the last of each part": search.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1)),
 			"found by BM25":         search.Hybrid(part(1, 9, 1, 1), part(1, 8, 1, 1), search.BM25),
 		} {
-			hits, err := find(context.Background(), searcherOf(t, index, docs...), search.ParseQuery(query))
-			assert.NoError(t, err, "%q, %s", query, name)
-			if assert.NotEmpty(t, hits, "%q, %s", query, name) {
-				assert.Equal(t, want, hits[0].Doc, "%q, %s: found %v", query, name, hits)
-			}
+			hits := hitsOf(t, searcherOf(t, index, docs...), search.ParseQuery(query))
+			require.NotEmpty(t, hits, "%q, %s", query, name)
+			assert.Equal(t, want, hits[0].Doc, "%q, %s: found %v", query, name, hits)
 		}
 	}
-	// The 1e6 that BM25 adds to tool_c does not change the other scores.
+	// The 1e6 that BM25 adds to tool_2 does not change the other scores.
 	scores := func(third float64) map[int]float64 {
-		hits := hitsOf(t, searcherOf(t, search.Hybrid(part(3, 1, third)), docs...), search.ParseQuery("tool_c"))
 		scores := make(map[int]float64)
-		for _, hit := range hits {
+		for _, hit := range hitsOf(t, searcherOf(t, search.Hybrid(part(3, 1, third)), docs...), search.ParseQuery("tool_2")) {
 			scores[hit.Doc] = hit.Score
 		}
 		return scores
 	}
-	near, far := scores(3), scores(1e6+3)
-	for doc := range 3 {
-		assert.Equal(t, near[doc], far[doc], "document %d, without and with the bonus for tool_c", doc)
-	}
+	assert.Equal(t, scores(3), scores(1e6+3), "without and with the bonus for tool_2")
 }
 
 // When some parts fail, the hybrid answers with the hits of the others.
@@ -177,38 +163,24 @@ func TestHybridFailures(t *testing.T) {
 				release = make(chan struct{})
 				defer close(release)
 			}
-			s := searcherOf(t, search.HybridOptions{Parts: test.parts, Timeout: time.Second}.Index, numberedScores(3)...)
+			s := searcherOf(t, search.HybridOptions{Parts: test.parts, Timeout: time.Second}.Index, numbered(3)...)
 			answer, err := s.Search(context.Background(), search.ParseQuery("anything"))
-			hits := answer.Hits
-			if test.found {
-				if assert.Len(t, hits, 1) {
-					assert.Equal(t, 2, hits[0].Doc)
-				}
-			} else {
-				assert.Empty(t, hits)
-			}
-			failure := err
-			if test.partial {
-				assert.NoError(t, err)
-				failure = answer.Partial
-				assert.Error(t, failure)
-			} else {
-				assert.NoError(t, answer.Partial)
-			}
-			if !test.partial && test.want == nil {
-				assert.NoError(t, err)
-			}
+			assert.Equal(t, test.partial, answer.Partial != nil)
+			assert.Equal(t, !test.partial && !test.found, err != nil)
 			for _, want := range test.want {
-				assert.ErrorIs(t, failure, want)
+				assert.ErrorIs(t, errors.Join(err, answer.Partial), want)
 			}
-			e, explainErr := s.(search.Explainer).Explain(context.Background(), search.ParseQuery("anything"), 2)
-			if test.found {
-				require.NotEmpty(t, hits)
-				assert.Equal(t, hits[0].Score, e.Score, "explained as %v", e)
-				assert.NoError(t, explainErr)
-				if test.partial {
-					assert.Contains(t, e.String(), "failed")
-				}
+			if !test.found {
+				assert.Empty(t, answer.Hits)
+				_, failure := s.(search.Explainer).Explain(t.Context(), search.ParseQuery("anything"), 2)
+				assert.Equal(t, err, failure)
+				return
+			}
+			require.Len(t, answer.Hits, 1)
+			e := explained(t, s, search.ParseQuery("anything"), 2)
+			assert.Equal(t, search.Hit{Doc: 2, Score: e.Score}, answer.Hits[0], "explained as %v", e)
+			if test.partial {
+				assert.Contains(t, e.String(), "failed")
 			}
 		}
 		t.Run(test.name, func(t *testing.T) { testtools.InFakeTime(t, check) })
@@ -218,19 +190,15 @@ func TestHybridFailures(t *testing.T) {
 // A restricted hybrid measures its parts by what they say of its documents. The parts that are no
 // Restricters are asked with Allowed, and what they find beyond is dropped.
 func TestHybridRestricts(t *testing.T) {
-	docs := numberedScores(4)
+	docs := numbered(4)
 	s := searcherOf(t, search.Hybrid(part(9, 3, 1, 0)), docs...)
 	some, err := s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3})
 	require.NoError(t, err)
-	hits := hitsOf(t, some, search.ParseQuery("anything"))
-	require.Len(t, hits, 2)
-	assert.Equal(t, 1, hits[0].Doc)
-	assert.InDelta(t, addedBy(3, 3, 1, 0), hits[0].Score, 1e-9)
-	assert.Equal(t, 2, hits[1].Doc)
-	assert.InDelta(t, addedBy(1, 3, 1, 0), hits[1].Score, 1e-9)
-	hits, err = find(t.Context(), some, search.ParseQuery("tool_a"))
-	assert.NoError(t, err)
-	assert.Len(t, hits, 2, "asked for a hidden tool by its name")
+	require.Equal(t, []int{1, 2}, bestOf(t, some, search.ParseQuery("anything")))
+	for i, hit := range hitsOf(t, some, search.ParseQuery("anything")) {
+		assert.InDelta(t, addedBy([]float64{3, 1}[i], 3, 1, 0), hit.Score, 1e-9)
+	}
+	assert.Len(t, hitsOf(t, some, search.ParseQuery("tool_0")), 2, "asked for a hidden tool by its name")
 }
 
 // A hybrid cannot be restricted if one of its parts cannot.
@@ -245,7 +213,7 @@ func TestHybridRestrictFails(t *testing.T) {
 		index := func(context.Context, []search.Document) (search.Searcher, error) {
 			return restricter{testtools.Canned{Hits: scoredHits(1)}, restrict}, nil
 		}
-		_, err := searcherOf(t, search.Hybrid(search.BM25, index), numberedScores(2)...).(search.Restricter).Restrict(t.Context(), []int{1})
+		_, err := searcherOf(t, search.Hybrid(search.BM25, index), numbered(2)...).(search.Restricter).Restrict(t.Context(), []int{1})
 		assert.ErrorContains(t, err, what)
 	}
 }
@@ -267,15 +235,16 @@ func TestHybridAtOnce(t *testing.T) {
 		meet(&building)
 		return testtools.Canned{Hits: scoredHits(1), During: func() { meet(&searching) }}, nil
 	}
-	s := searcherOf(t, search.Hybrid(index, index, index), numberedScores(1)...)
-	hits, err := find(context.Background(), s, search.ParseQuery("anything"))
-	assert.NoError(t, err)
-	assert.Len(t, hits, 1)
+	s := searcherOf(t, search.Hybrid(index, index, index), numbered(1)...)
+	assert.Len(t, hitsOf(t, s, search.ParseQuery("anything")), 1)
 }
 
 func TestHybridMistakes(t *testing.T) {
-	down := errors.New("down")
-	good := part(1)
+	good, down := part(1), errors.New("down")
+	indexing := func(f func() (search.Searcher, error)) search.Indexer {
+		return func(context.Context, []search.Document) (search.Searcher, error) { return f() }
+	}
+	failing := indexing(func() (search.Searcher, error) { return nil, down })
 	for _, test := range []struct {
 		name    string
 		options search.HybridOptions
@@ -286,21 +255,18 @@ func TestHybridMistakes(t *testing.T) {
 		{"too many weights", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{1, 2}}, "1 parts has 2 weights"},
 		{"a negative weight", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{-1}}, "the weight -1"},
 		{"a weight that is not a number", search.HybridOptions{Parts: []search.Indexer{good}, Weights: []float64{math.NaN()}}, "the weight NaN"},
-		{"a part fails", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
-			return nil, down
-		}}}, "part 2 of the hybrid: down"},
-		{"a part panics", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
-			panic("oh")
-		}}}, "part 2 of the hybrid: panic: oh"},
-		{"a part returns nil", search.HybridOptions{Parts: []search.Indexer{good, func(context.Context, []search.Document) (search.Searcher, error) {
-			return nil, nil
-		}}}, "returned no Searcher"},
-		{"a part fails while another waits", search.HybridOptions{Parts: []search.Indexer{func(ctx context.Context, _ []search.Document) (search.Searcher, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}, func(context.Context, []search.Document) (search.Searcher, error) { return nil, down }}}, "part 2 of the hybrid: down"},
+		{"a part fails", search.HybridOptions{Parts: []search.Indexer{good, failing}}, "part 2 of the hybrid: down"},
+		{"a part panics", search.HybridOptions{Parts: []search.Indexer{good, indexing(func() (search.Searcher, error) { panic("oh") })}},
+			"part 2 of the hybrid: panic: oh"},
+		{"a part returns nil", search.HybridOptions{Parts: []search.Indexer{good, indexing(func() (search.Searcher, error) { return nil, nil })}},
+			"returned no Searcher"},
+		{"a part fails while another waits", search.HybridOptions{
+			Parts: []search.Indexer{func(ctx context.Context, _ []search.Document) (search.Searcher, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}, failing}}, "part 2 of the hybrid: down"},
 	} {
-		_, err := test.options.Index(context.Background(), numberedScores(2))
+		_, err := test.options.Index(context.Background(), numbered(2))
 		assert.ErrorContains(t, err, test.want, "%s", test.name)
 	}
 }

@@ -2,7 +2,6 @@ package search_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,9 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -60,7 +56,7 @@ func TestRegexpScores(t *testing.T) {
 
 // A wrong pattern is answered with the mistake and the fragment that has it.
 func TestRegexpMistakes(t *testing.T) {
-	tests := []struct{ query, want string }{
+	for _, tt := range []struct{ query, want string }{
 		{"*issue*", "missing argument to repetition operator, in `*`"},
 		{"a*|*b", "missing argument to repetition operator, in `*`"},
 		{"(foo(bar", "missing closing ), in `(foo(bar`"},
@@ -80,26 +76,19 @@ func TestRegexpMistakes(t *testing.T) {
 		{strings.Repeat("a", 257), "longer than 256 bytes"},
 		{strings.Repeat("a{1000}", 36), "is too large"},
 		{"(" + strings.Repeat(".", 240) + "){1000}", "is too large"},
-	}
-	infos := []*schema.ToolInfo{{Name: "get_user", Desc: "anything"}, {Name: "list_users"}}
-	for _, tt := range tests {
+	} {
 		asked := false
-		fallback := func(context.Context, []search.Document) (search.Searcher, error) {
-			return searcherFunc(func() ([]search.Hit, error) { asked = true; return nil, nil }), nil
+		config := toolsearch.Config{Index: search.Regexp, Fallback: testtools.Canned{During: func() { asked = true }}.Index}
+		answer, _ := askTool(t, config, tt.query)
+		assert.Contains(t, answer.Message, tt.want, "%.40q", tt.query)
+		if !strings.Contains(tt.query, "{") {
+			assert.NotContains(t, answer.Message, "{", "%.40q", tt.query)
 		}
-		for language, word := range map[toolsearch.Language]string{toolsearch.English: "", toolsearch.Chinese: "正则表达式"} {
-			message, matches := searchIn(t, language, search.Regexp, fallback, infos, tt.query)
-			want := tt.want
-			if language == toolsearch.Chinese {
-				want = word
-			}
-			assert.Contains(t, message, want, "%.40q", tt.query)
-			assert.Empty(t, matches, "%.40q", tt.query)
-			assert.False(t, asked, "%.40q: whether the fallback was asked", tt.query)
-			if !strings.Contains(tt.query, "{") {
-				assert.NotContains(t, message, "{", "%.40q", tt.query)
-			}
-		}
+		config.Language = toolsearch.Chinese
+		inChinese, _ := askTool(t, config, tt.query)
+		assert.Contains(t, inChinese.Message, "正则表达式", "%.40q", tt.query)
+		assert.Empty(t, append(answer.Matches, inChinese.Matches...), "%.40q", tt.query)
+		assert.False(t, asked, "%.40q: whether the fallback was asked", tt.query)
 	}
 }
 
@@ -107,49 +96,14 @@ func TestRegexpMistakes(t *testing.T) {
 // a fallback sees is a search without a match. The message of a user's own searcher is passed on
 // unchanged.
 func TestQueryErrors(t *testing.T) {
-	infos := []*schema.ToolInfo{{Name: "get_user"}, {Name: "list_users"}}
-	message, matches := searchIn(t, toolsearch.English, search.Regexp, nil, infos, "(", "^list")
-	assert.Contains(t, message, "missing closing )")
-	assert.Equal(t, []string{"list_users"}, matches)
-	message, _ = searchIn(t, toolsearch.English, search.Keyword, search.Regexp, infos, "(")
-	assert.Contains(t, message, "No tool matches")
-	foreign := func(context.Context, []search.Document) (search.Searcher, error) {
-		return searcherFunc(func() ([]search.Hit, error) {
-			return nil, fmt.Errorf("wrapped: %w", &search.QueryError{Message: "say please"})
-		}), nil
-	}
-	message, _ = searchIn(t, toolsearch.Chinese, foreign, search.Keyword, infos, "user")
-	assert.Equal(t, "say please", message)
-}
-
-// searchIn asks the tool_search of a middleware, as a model would.
-func searchIn(t *testing.T, language toolsearch.Language, index, fallback search.Indexer, infos []*schema.ToolInfo, queries ...string) (message string, matches []string) {
-	t.Helper()
-	config := &toolsearch.Config{Index: index, Fallback: fallback, Language: language}
-	for _, info := range infos {
-		config.DynamicTools = append(config.DynamicTools, &testtools.PlainTool{Of: info})
-	}
-	middleware, err := toolsearch.New(context.Background(), config)
-	require.NoError(t, err)
-	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	arguments, err := json.Marshal(map[string]any{"query": queries})
-	require.NoError(t, err)
-	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(context.Background(), string(arguments))
-	require.NoError(t, err)
-	var result struct {
-		Message string
-		Matches []string
-	}
-	require.NoError(t, json.Unmarshal([]byte(text), &result))
-	return result.Message, result.Matches
-}
-
-type searcherFunc func() ([]search.Hit, error)
-
-func (f searcherFunc) Search(context.Context, search.Query) (search.Hits, error) {
-	hits, err := f()
-	return search.Hits{Hits: hits}, err
+	answer, _ := askTool(t, toolsearch.Config{Index: search.Regexp}, "(", "^list")
+	assert.Contains(t, answer.Message, "missing closing )")
+	assert.Equal(t, []string{"list_stocks"}, answer.Matches)
+	answer, _ = askTool(t, toolsearch.Config{Index: search.Keyword, Fallback: search.Regexp}, "(")
+	assert.Contains(t, answer.Message, "No tool matches")
+	foreign := testtools.Canned{Err: fmt.Errorf("wrapped: %w", &search.QueryError{Message: "say please"})}
+	answer, _ = askTool(t, toolsearch.Config{Index: foreign.Index, Fallback: search.Keyword, Language: toolsearch.Chinese}, "user")
+	assert.Equal(t, "say please", answer.Message)
 }
 
 func TestRegexpIsASearcher(t *testing.T) {

@@ -158,13 +158,17 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 	}
 }
 
-func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
-	var docs []search.Document
-	var documents []*schema.Document
-	for i := range 1000 {
-		docs = append(docs, doc(fmt.Sprintf("tool_%03d", i), "Works"))
-		documents = append(documents, scored(docs[i].Name, 0))
+// numberedInEngine returns tools, and their documents as an engine returns them.
+func numberedInEngine(n int) (docs []search.Document, documents []*schema.Document) {
+	docs = numbered(n)
+	for _, d := range docs {
+		documents = append(documents, scored(d.Name, 0))
 	}
+	return docs, documents
+}
+
+func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
+	docs, documents := numberedInEngine(1000)
 	for _, tt := range []struct {
 		depth int
 		query string
@@ -173,21 +177,14 @@ func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
 		{0, "works", 100}, {0, "+works", 500}, {7, "works", 7}, {7, "+works", 35}, {1 << 40, "+works", 1000}, {-1, "works", 100},
 	} {
 		s := searcherOf(t, search.RetrieverOptions{Retriever: answering(documents...), Depth: tt.depth}.Index, docs...)
-		hits, err := find(t.Context(), s, read(docs, s, tt.query))
-		assert.NoError(t, err, "depth %d, %q", tt.depth, tt.query)
-		assert.Equal(t, tt.want, len(hits), "depth %d, %q: hits", tt.depth, tt.query)
+		assert.Len(t, hitsOf(t, s, read(docs, s, tt.query)), tt.want, "depth %d, %q: hits", tt.depth, tt.query)
 	}
 }
 
 // A query that drops tools asks for more documents until it has a tenth of Depth, or until there is
 // no more to ask for.
 func TestRetrieverAsksFurther(t *testing.T) {
-	var docs []search.Document
-	var documents []*schema.Document
-	for i := range 20_000 {
-		docs = append(docs, doc(fmt.Sprintf("tool_%05d", i), "Works"))
-		documents = append(documents, scored(docs[i].Name, 0))
-	}
+	docs, documents := numberedInEngine(20_000)
 	for _, tt := range []struct {
 		what    string
 		engine  int // documents in it
@@ -240,9 +237,7 @@ func TestRetrieverRestricts(t *testing.T) {
 	s := searcherOf(t, search.Retriever(answering(scored("b", 0), scored("a", 0), scored("c", 0))), docs...)
 	some, err := s.(search.Restricter).Restrict(t.Context(), []int{0, 2})
 	require.NoError(t, err)
-	hits, err := find(t.Context(), some, search.ParseQuery("letter"))
-	assert.NoError(t, err)
-	assert.Equal(t, []search.Hit{{Doc: 0, Score: 1}, {Doc: 2, Score: 0.5}}, hits)
+	assert.Equal(t, []search.Hit{{Doc: 0, Score: 1}, {Doc: 2, Score: 0.5}}, hitsOf(t, some, search.ParseQuery("letter")))
 }
 
 func TestRetrieverAsksTheEngine(t *testing.T) {
@@ -266,8 +261,7 @@ func TestRetrieverAsksTheEngine(t *testing.T) {
 		{Text: strings.Repeat("letter ", 10_000)},
 		{Text: "\xffa"},
 	} {
-		_, err := s.Search(t.Context(), q)
-		assert.NoError(t, err, "%q", q.Text)
+		hitsOf(t, s, q)
 	}
 	want := []string{
 		"first letter/0/30", "first letter/0/150", "first letter/latin0/150",
@@ -287,10 +281,8 @@ func TestRetrieverExplains(t *testing.T) {
 		{[]*schema.Document{nil, scored("a", 0)}, "x", 0, "1\n  +1  \"x\": 1/1, as it is the engine's document 1 of this catalog"},
 		{[]*schema.Document{scored("a", 0)}, "x", 1, "0\n  +0  \"x\": not among the 1 tools the engine found"},
 	} {
-		s := searcherOf(t, search.Retriever(answering(tt.documents...)), abc()...).(search.Explainer)
-		e, err := s.Explain(t.Context(), search.ParseQuery(tt.query), tt.doc)
-		assert.NoError(t, err, "%q", tt.query)
-		assert.Equal(t, tt.want, e.String(), "%q", tt.query)
+		s := searcherOf(t, search.Retriever(answering(tt.documents...)), abc()...)
+		assert.Equal(t, tt.want, explained(t, s, search.ParseQuery(tt.query), tt.doc).String(), "%q", tt.query)
 	}
 }
 
@@ -298,25 +290,22 @@ func TestRetrieverFails(t *testing.T) {
 	down := errors.New("connection refused")
 	hang := make(chan struct{})
 	defer close(hang)
+	type documents = []*schema.Document
 	for _, tt := range []struct {
-		what      string
-		retriever retrieving
-		want      string
+		what, want string
+		retrieve   func(context.Context) (documents, error)
 	}{
-		{"an error", func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) { return nil, down }, "connection refused"},
-		{"a panic", func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
-			panic("index out of range")
-		}, "index out of range"},
-		{"a retriever that hangs", func(context.Context, string, ...retriever.Option) ([]*schema.Document, error) {
-			<-hang
-			return nil, nil
-		}, "took longer than 1ms"},
-		{"a retriever that heeds its context", func(ctx context.Context, _ string, _ ...retriever.Option) ([]*schema.Document, error) {
+		{"an error", "connection refused", func(context.Context) (documents, error) { return nil, down }},
+		{"a panic", "index out of range", func(context.Context) (documents, error) { panic("index out of range") }},
+		{"a retriever that hangs", "took longer than 1ms", func(context.Context) (documents, error) { <-hang; return nil, nil }},
+		{"a retriever that heeds its context", "took longer than 1ms: context deadline exceeded", func(ctx context.Context) (documents, error) {
 			<-ctx.Done()
 			return nil, errors.New("half an answer")
-		}, "took longer than 1ms: context deadline exceeded"},
+		}},
 	} {
-		o := search.RetrieverOptions{Retriever: tt.retriever}
+		o := search.RetrieverOptions{Retriever: retrieving(func(ctx context.Context, _ string, _ ...retriever.Option) (documents, error) {
+			return tt.retrieve(ctx)
+		})}
 		if strings.Contains(tt.want, "1ms") {
 			o.Timeout = time.Millisecond
 		}
@@ -341,22 +330,20 @@ func TestRetrieverLetsGoOfAHangingEngine(t *testing.T) {
 		<-hang
 		return []*schema.Document{scored("a", 1)}, nil
 	})
-	s := searcherOf(t, search.RetrieverOptions{Retriever: stubborn, Timeout: -1}.Index, abc()...)
+	s, letter := searcherOf(t, search.RetrieverOptions{Retriever: stubborn, Timeout: -1}.Index, abc()...), search.ParseQuery("letter")
 	for i := range 64 {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-asked; cancel() }()
-		hits, err := find(ctx, s, search.ParseQuery("letter"))
-		require.ErrorIs(t, err, context.Canceled, "search %d: found %v", i, hits)
+		_, err := find(ctx, s, letter)
+		require.ErrorIs(t, err, context.Canceled, "search %d", i)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	hits, err := find(ctx, s, search.ParseQuery("letter"))
-	assert.ErrorIs(t, err, context.DeadlineExceeded, "a 65th search: found %v", hits)
+	_, err := find(ctx, s, letter)
+	assert.ErrorIs(t, err, context.DeadlineExceeded, "a 65th search")
 	assert.Empty(t, asked, "a 65th search")
 	close(hang)
-	hits, err = find(t.Context(), s, search.ParseQuery("letter"))
-	assert.NoError(t, err, "when the engine answers again")
-	assert.Len(t, hits, 1, "when the engine answers again")
+	assert.Len(t, hitsOf(t, s, letter), 1, "when the engine answers again")
 }
 
 // The engine's own callbacks see a retriever, and not the tool that searches.
@@ -386,9 +373,7 @@ func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	e := &engine{}
 	var infos []*schema.ToolInfo
 	for _, tool := range testtools.NewsTools() {
-		info, err := tool.Info(t.Context())
-		require.NoError(t, err)
-		infos = append(infos, info)
+		infos = append(infos, testtools.MustInfo(t, tool))
 	}
 	before, err := search.Documents(infos, nil)
 	require.NoError(t, err)
@@ -457,46 +442,36 @@ func TestSchemaDocumentOfHostileTools(t *testing.T) {
 	}
 }
 
-func lettersOf(n int) (docs []search.Document) {
-	for i := range n {
-		docs = append(docs, doc(fmt.Sprintf("tool_%d", i), "Works"))
-	}
-	return docs
-}
-
 func TestStoreDocuments(t *testing.T) {
 	e := &engine{}
-	first, err := search.StoreDocuments(t.Context(), e, lettersOf(207), nil)
+	first, err := search.StoreDocuments(t.Context(), e, numbered(207), nil)
 	require.NoError(t, err)
 	require.Equal(t, 207, first.Written)
 	require.Len(t, first.Hashes, 207)
 	require.Equal(t, []int{100, 100, 7}, e.batches)
 
 	// The same documents are stored again, and replace those in the engine.
-	again, err := search.StoreDocuments(t.Context(), e, lettersOf(207), nil)
+	again, err := search.StoreDocuments(t.Context(), e, numbered(207), nil)
 	assert.NoError(t, err, "again")
 	assert.Len(t, e.documents, 207, "again")
 	assert.Equal(t, first.Hashes, again.Hashes, "again")
 	require.Equal(t, []int{100, 100, 7}, e.batches[3:], "again")
 
 	// Only changes are stored: two tools are gone, one is new, and one has another description.
-	docs := append(lettersOf(205), doc("new", "Works"))
+	docs := append(numbered(205), doc("new", "Works"))
 	docs[1].Description = "Plays"
 	later, err := search.StoreDocuments(t.Context(), e, docs, first.Hashes)
 	gone := []string{search.DocumentID("tool_205"), search.DocumentID("tool_206")}
 	slices.Sort(gone)
 	assert.NoError(t, err, "later")
-	assert.Equal(t, 2, later.Written, "later")
-	assert.Equal(t, 204, later.Unchanged, "later")
+	assert.Equal(t, search.Stored{Written: 2, Unchanged: 204, Hashes: later.Hashes, Gone: gone}, later)
 	assert.Len(t, later.Hashes, 206, "later")
-	assert.Equal(t, gone, later.Gone, "later")
 	assert.Equal(t, []int{2}, e.batches[6:], "later")
 	require.Contains(t, e.documents, search.DocumentID("tool_1"), "later")
 	assert.Equal(t, "tool_1 tool 1\nPlays", e.documents[search.DocumentID("tool_1")].Content, "later")
 	none, err := search.StoreDocuments(t.Context(), e, docs, later.Hashes)
 	assert.NoError(t, err, "nothing new")
-	assert.Zero(t, none.Written, "nothing new")
-	assert.Equal(t, 206, none.Unchanged, "nothing new")
+	assert.Equal(t, search.Stored{Unchanged: 206, Hashes: later.Hashes}, none, "nothing new")
 	assert.Len(t, e.batches, 7, "nothing new")
 }
 
@@ -524,12 +499,12 @@ func TestStoreDocumentsFails(t *testing.T) {
 		written int
 		want    string
 	}{
-		{"an error", failing(2, func([]*schema.Document) ([]string, error) { return nil, full }), lettersOf(207), 100, "documents 101 to 200 of 207: disk full"},
-		{"a panic", failing(3, func([]*schema.Document) ([]string, error) { panic("nil map") }), lettersOf(207), 200, "documents 201 to 207 of 207: panic: nil map"},
-		{"too few IDs", failing(1, func([]*schema.Document) ([]string, error) { return []string{"1"}, nil }), lettersOf(207), 0, "has stored 1 of 100"},
+		{"an error", failing(2, func([]*schema.Document) ([]string, error) { return nil, full }), numbered(207), 100, "documents 101 to 200 of 207: disk full"},
+		{"a panic", failing(3, func([]*schema.Document) ([]string, error) { panic("nil map") }), numbered(207), 200, "documents 201 to 207 of 207: panic: nil map"},
+		{"too few IDs", failing(1, func([]*schema.Document) ([]string, error) { return []string{"1"}, nil }), numbered(207), 0, "has stored 1 of 100"},
 		{"an empty name", &engine{}, []search.Document{doc("a", ""), doc("", "")}, 0, "document 1: empty name"},
 		{"a name twice", &engine{}, []search.Document{doc("a", ""), doc("b", ""), doc("a", "")}, 0, `documents 0 and 2 are both named "a"`},
-		{"a nil indexer", (*engine)(nil), lettersOf(1), 0, "no indexer"},
+		{"a nil indexer", (*engine)(nil), numbered(1), 0, "no indexer"},
 	} {
 		stored, err := search.StoreDocuments(t.Context(), tt.indexer, tt.docs, nil)
 		assert.ErrorContains(t, err, tt.want, "%s", tt.what)
@@ -538,7 +513,7 @@ func TestStoreDocumentsFails(t *testing.T) {
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	stored, err := search.StoreDocuments(done, &engine{}, lettersOf(207), nil)
+	stored, err := search.StoreDocuments(done, &engine{}, numbered(207), nil)
 	assert.ErrorIs(t, err, context.Canceled, "cancelled")
 	assert.Zero(t, stored.Written, "cancelled")
 }

@@ -28,6 +28,14 @@ func doc(name, text string) search.Document {
 	return search.Document{Name: name, Description: text, Info: &schema.ToolInfo{Name: name, Desc: text}}
 }
 
+// numbered returns tools with numbers in their names.
+func numbered(n int) (docs []search.Document) {
+	for i := range n {
+		docs = append(docs, doc(fmt.Sprintf("tool_%d", i), "Works"))
+	}
+	return docs
+}
+
 func searcherOf(t testing.TB, index search.Indexer, docs ...search.Document) search.Searcher {
 	t.Helper()
 	s, err := index(context.Background(), docs)
@@ -125,15 +133,11 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 		random := rand.New(rand.NewPCG(uint64(seed), 11))
 		docs := randomDocs(random, 1+random.IntN(120))
 		s := searcherOf(t, index, docs...)
-		explainer := s.(search.Explainer)
 		narrower := search.NewNarrower(docs)
 		for range 60 {
 			q := narrower.Read(s, ask(random, docs), testtools.Pick(random, []string{"", "", "", "one", "two", "no such"}), nil)
 			q = narrower.Narrow(q, nil)
-			answer, err := s.Search(ctx, q)
-			require.NoError(t, err, "%q", q.Text)
-			all, total := answer.Hits, answer.Total
-			assert.Len(t, all, total, "%q: the hits without a limit, and the total", q.Text)
+			all := hitsOf(t, s, q)
 			scores := make(map[int]float64)
 			for i, hit := range all {
 				require.GreaterOrEqual(t, hit.Doc, 0, "%q: the document of a hit", q.Text)
@@ -150,8 +154,7 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 				}
 			}
 			for i := range docs {
-				e, err := explainer.Explain(ctx, q, i)
-				require.NoError(t, err)
+				e := explained(t, s, q, i)
 				if !q.Allows(i) { // the catalog explains these documents
 					continue
 				}
@@ -173,9 +176,9 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 			best, err := s.Search(ctx, q)
 			require.NoError(t, err)
 			assertList(t, all[:min(q.Limit, len(all))], best.Hits, "%q, limit %d", q.Text, q.Limit)
-			assert.Equal(t, total, best.Total, "%q, limit %d", q.Text, q.Limit)
+			assert.Equal(t, len(all), best.Total, "%q, limit %d", q.Text, q.Limit)
 		}
-		_, err := explainer.Explain(ctx, search.ParseQuery("a"), len(docs))
+		_, err := s.(search.Explainer).Explain(ctx, search.ParseQuery("a"), len(docs))
 		assert.Error(t, err, "an explanation of a document outside the catalog")
 		checkNoTrace(t, index, s, docs, random, ask)
 	}
@@ -284,9 +287,7 @@ func checkHostile(t *testing.T, index search.Indexer) {
 			assert.ErrorAs(t, err, new(*search.QueryError), "%.20q", text)
 		}
 		for _, hit := range hits {
-			e, err := s.(search.Explainer).Explain(context.Background(), q, hit.Doc)
-			assert.NoError(t, err, "%.20q: %v", text, hit)
-			assert.Equal(t, hit.Score, e.Score, "%.20q: %v", text, hit)
+			assert.Equal(t, hit.Score, explained(t, s, q, hit.Doc).Score, "%.20q: %v", text, hit)
 		}
 	}
 }
@@ -338,8 +339,14 @@ func TestSearchersKeepTheContract(t *testing.T) {
 	}
 }
 
-// eventOf makes a search by the tool of a middleware. It returns the found names and the event.
-func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, arguments string) (matches []string, event *toolsearch.SearchEvent, err error) {
+// A toolAnswer is what the model reads of a search.
+type toolAnswer struct {
+	Message string
+	Matches []string
+}
+
+// askTool asks the tool_search of a middleware, as a model would. It returns the answer and the event.
+func askTool(t *testing.T, config toolsearch.Config, queries ...string) (answer toolAnswer, event *toolsearch.SearchEvent) {
 	t.Helper()
 	config.DynamicTools = testtools.NewsTools()
 	config.OnEvent = func(_ context.Context, e toolsearch.Event) {
@@ -347,17 +354,16 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 			event = e
 		}
 	}
-	middleware, err := toolsearch.New(context.Background(), &config)
+	middleware, err := toolsearch.New(t.Context(), &config)
 	require.NoError(t, err)
-	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	_, runCtx, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
-	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
-	if err != nil {
-		return nil, event, err
-	}
-	var answer struct{ Matches []string }
+	arguments, err := json.Marshal(map[string]any{"query": queries})
+	require.NoError(t, err)
+	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(t.Context(), string(arguments))
+	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal([]byte(text), &answer))
-	return answer.Matches, event, nil
+	return answer, event
 }
 
 func narrowDocs() []search.Document {
@@ -531,9 +537,7 @@ func TestNarrowerBorrows(t *testing.T) {
 		for text, want := range map[string]string{"+issues": "01", "+sue": "01", "+assignees": "0", "+mails": "2", "+opens": "01"} {
 			assert.Equal(t, want, allowedOf(n.Narrow(n.Read(nil, text, "", nil), nil), len(docs)), "%s: %q", name, text)
 		}
-		hits, err := find(t.Context(), n.Keyword(), search.ParseQuery("opens"))
-		assert.NoError(t, err, name)
-		assert.Len(t, hits, 2, name)
+		assert.Len(t, hitsOf(t, n.Keyword(), search.ParseQuery("opens")), 2, name)
 	}
 }
 
