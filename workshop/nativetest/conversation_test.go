@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
@@ -20,19 +19,12 @@ type dialect struct {
 	config   toolsearch.Config
 	adapters string // names, joined by blanks; "" means all
 	hidden   bool   // the search tool is not an ordinary tool
-	pending  string // the reason to skip it; "" means that it runs
 }
 
 var dialects = []dialect{
 	{name: "default"},
-	{
-		name: "deferred", adapters: "agenticopenai", hidden: true,
-		config: toolsearch.Config{UseModelToolSearch: true},
-	},
-	{
-		name: "references", adapters: "claude",
-		config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences},
-	},
+	{name: "deferred", adapters: "agenticopenai", hidden: true, config: toolsearch.Config{UseModelToolSearch: true}},
+	{name: "references", adapters: "claude", config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}},
 }
 
 // conversation is played on every adapter in every dialect that fits, with and without a static
@@ -116,9 +108,6 @@ func inDialects[M adk.MessageType](t *testing.T, adapters []adapter[M], play fun
 			for _, static := range []bool{false, true} {
 				for _, stream := range []bool{false, true} {
 					t.Run(a.name+"/"+d.name+"/"+title(static, stream), func(t *testing.T) {
-						if d.pending != "" {
-							t.Skip(d.pending)
-						}
 						a.skipRace(t, stream)
 						play(t, a, d, static, stream)
 					})
@@ -187,7 +176,7 @@ func testResume[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static
 		calls(selecting("send_mail"), calling("send_male"), provider.Call{Name: "delete_all", Arguments: `{}`}),
 		calls(calling("send_mail")), provider.Say("Done."))
 	s := setup{config: d.config, static: static, stream: stream, store: &memoryStore{}}
-	_, err := run(t, a.model(t, server), s, adk.WithCheckPointID("1"))
+	_, err := drain(newRunner(t, a.model(t, server), s).Run(context.Background(), input[M](s), adk.WithCheckPointID("1")))
 	require.NoError(t, err)
 	require.Len(t, server.Requests(), 2, "requests before the interrupt")
 	events, err := newRunner(t, a.model(t, server), s).Resume(context.Background(), "1")
@@ -211,14 +200,8 @@ func testSecondRun[M adk.MessageType](t *testing.T, a adapter[M], d dialect, sta
 	server := provider.New(t, a.api,
 		calls(selecting("get_weather"), search(`{}`)), calls(calling("get_weather"), calling("list_stocks")), provider.Say("Sunny."),
 		calls(selecting("get_weather,send_mail")), calls(calling("send_mail"), calling("get_weather")), provider.Say("Sent."))
-	s := setup{config: d.config, static: static, stream: stream}
-	question := toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})
-	history := []M{question}
-	for range 2 {
-		events, err := drain(newRunner(t, a.model(t, server), s).Run(context.Background(), history))
-		require.NoError(t, err)
-		history = append(append(history, inCallOrder(events)...), question)
-	}
+	m := a.model(t, server)
+	runTwice(t, setup{config: d.config, static: static, stream: stream}, m, m, func(*setup) {})
 	first, second := "get_weather list_stocks", "get_weather list_stocks send_mail"
 	requests := server.Requests()
 	checkRequests(t, requests, d, static, []string{"", "get_weather", first, first, second, second})

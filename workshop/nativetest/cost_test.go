@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -213,13 +211,5 @@ func checkCost(t *testing.T, name string, requests []cost.Request, usages []cost
 		fmt.Fprintf(&b, "%7d %7d %7d %9d %7d | %7d %7d %7d\n", i, len(r.Tools), len(r.System), len(r.Messages), shared(r, requests[:i]),
 			usages[i].Cached, usages[i].Written, usages[i].Plain)
 	}
-	path := filepath.Join("testdata", "cost", name+".golden")
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "go test -update writes it")
-	assert.Equal(t, string(want), b.String(), "%s", path)
+	assert.Equal(t, goldenText(t, "cost/"+name, b.String(), *update), b.String(), name)
 }

@@ -52,7 +52,7 @@ func testFailover[M adk.MessageType](t *testing.T, first, second adapter[M], d d
 			return fallback, nil, nil
 		},
 	}
-	_, err := runWith(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) { c.ModelFailoverConfig = failover })
+	_, err := run(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) { c.ModelFailoverConfig = failover })
 	assert.NoError(t, err)
 	assert.Len(t, one.Requests(), 3, "requests to the first model")
 	requests := two.Requests()

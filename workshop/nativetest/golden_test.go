@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -102,12 +103,10 @@ func transcript(t *testing.T, requests []provider.Request) string {
 		for _, f := range fields(t, r.Body) {
 			now[f.key] = f
 			was := before[f.key]
-			switch {
-			case !f.list:
-				if f.value != was.value {
-					fmt.Fprintf(&b, "%s: %s\n", f.key, f.value)
-				}
-			default:
+			if !f.list && f.value != was.value {
+				fmt.Fprintf(&b, "%s: %s\n", f.key, f.value)
+			}
+			if f.list {
 				same := commonPrefix(was.elements, f.elements)
 				fmt.Fprintf(&b, "%s: %d", f.key, len(f.elements))
 				if same > 0 {
@@ -119,7 +118,7 @@ func transcript(t *testing.T, requests []provider.Request) string {
 				}
 			}
 		}
-		for _, key := range sortedKeys(before) {
+		for _, key := range slices.Sorted(maps.Keys(before)) {
 			if _, there := now[key]; !there {
 				fmt.Fprintf(&b, "%s: gone\n", key)
 			}
@@ -137,31 +136,27 @@ func commonPrefix(a, b []string) int {
 	return n
 }
 
-func sortedKeys(m map[string]field) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // checkGolden compares what went over the wire with a file. -update writes the file, but not
 // from a stream.
 func checkGolden(t *testing.T, name string, stream bool, requests []provider.Request) {
 	t.Helper()
 	got := transcript(t, requests)
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(goldenText(t, name, got, *update && !stream), "\n")
+	n := commonPrefix(gotLines, wantLines) // the first line that differs is easier to read than both files
+	assert.Equal(t, at(wantLines, n), at(gotLines, n), "%s, line %d", name, n+1)
+}
+
+// goldenText returns a file's text, which write makes got.
+func goldenText(t *testing.T, name, got string, write bool) string {
+	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name)+".golden")
-	if *update && !stream {
+	if write {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		return
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err, "go test -update writes it")
-	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	n := commonPrefix(gotLines, wantLines) // the first line that differs is easier to read than both files
-	assert.Equal(t, at(wantLines, n), at(gotLines, n), "%s, line %d", path, n+1)
+	return string(want)
 }
 
 // at returns the nth line, or nothing.

@@ -113,15 +113,21 @@ func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, c
 }
 
 // run asks the question and returns the messages of the events.
-func run[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, opts ...adk.AgentRunOption) ([]M, error) {
+func run[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, change ...func(*adk.TypedChatModelAgentConfig[M])) ([]M, error) {
 	t.Helper()
-	return drain(newRunner(t, m, s).Run(context.Background(), input[M](s), opts...))
+	return drain(newRunner(t, m, s, change...).Run(context.Background(), input[M](s)))
 }
 
-// runWith is run with a changed agent config.
-func runWith[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, change func(*adk.TypedChatModelAgentConfig[M])) ([]M, error) {
+// runTwice asks the question twice, the second time of another model. The history of the second run has
+// the events of the first.
+func runTwice[M adk.MessageType](t *testing.T, s setup, first, second model.BaseModel[M], change func(*setup)) {
 	t.Helper()
-	return drain(newRunner(t, m, s, change).Run(context.Background(), input[M](s)))
+	question := input[M](s)
+	events, err := drain(newRunner(t, first, s).Run(context.Background(), question))
+	require.NoError(t, err)
+	change(&s)
+	_, err = drain(newRunner(t, second, s).Run(context.Background(), slices.Concat(question, inCallOrder(events), question)))
+	require.NoError(t, err, "the second run")
 }
 
 // input returns the history and the question.
@@ -170,25 +176,16 @@ func inCallOrder[M adk.MessageType](messages []M) []M {
 }
 
 // memoryStore is a checkpoint store.
-type memoryStore struct {
-	mu   sync.Mutex
-	data map[string][]byte
-}
+type memoryStore struct{ data sync.Map }
 
 func (s *memoryStore) Get(_ context.Context, id string) ([]byte, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	data, ok := s.data[id]
+	value, ok := s.data.Load(id)
+	data, _ := value.([]byte)
 	return data, ok, nil
 }
 
 func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.data == nil {
-		s.data = map[string][]byte{}
-	}
-	s.data[id] = data
+	s.data.Store(id, data)
 	return nil
 }
 

@@ -16,9 +16,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
-// noReduction is the reason to skip reduction with references. Empty means that it runs.
-const noReduction = ""
-
 // TestOtherMiddlewares: Eino's summarization and reduction rewrite the conversation, before or
 // after this middleware. The provider refuses no request, and loaded tools can still be called.
 func TestOtherMiddlewares(t *testing.T) {
@@ -32,13 +29,10 @@ func testOtherMiddlewares[M adk.MessageType](t *testing.T, a adapter[M], d diale
 	} {
 		for _, order := range []string{"ours first", "ours last"} {
 			t.Run(name+", "+order, func(t *testing.T) {
-				if name == "reduction" && d.name == "references" && noReduction != "" {
-					t.Skip(noReduction)
-				}
 				server := provider.New(t, a.api,
 					calls(selecting("get_weather")), calls(selecting("send_mail")), calls(calling("get_weather"), calling("send_male")),
 					calls(selecting("list_stocks"), calling("send_mail")), provider.Say("Done."))
-				_, err := runWith(t, a.model(t, server), setup{config: d.config, static: static, stream: stream}, func(c *adk.TypedChatModelAgentConfig[M]) {
+				_, err := run(t, a.model(t, server), setup{config: d.config, static: static, stream: stream}, func(c *adk.TypedChatModelAgentConfig[M]) {
 					c.Handlers = append(c.Handlers, make(t))
 					if order == "ours last" {
 						slices.Reverse(c.Handlers)

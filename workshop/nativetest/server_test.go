@@ -9,25 +9,17 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
 // NativeServer: the provider searches by itself while it answers. agenticopenai can do this.
 // claude can do it without streaming, if a transport adds the type that the adapter omits.
 
-// noServer is the reason to skip these tests. Empty means that they run.
-const noServer = ""
-
 var serverConfig = toolsearch.Config{Protocol: toolsearch.ProtocolNativeServer}
 
 func TestServerSearch(t *testing.T) {
-	if noServer != "" {
-		t.Skip(noServer)
-	}
 	for _, static := range []bool{false, true} {
 		for _, stream := range []bool{false, true} {
 			t.Run("agenticopenai/"+title(static, stream), func(t *testing.T) {
@@ -52,14 +44,8 @@ func testServerSearch[M adk.MessageType](t *testing.T, a adapter[M], static, str
 		calls(found(), found("send_mail", "list_stocks"), calling("list_stocks"), calling("send_male")),
 		calls(calling("send_mail"), calling("get_weather")), provider.Say("Done."),
 		calls(calling("send_mail")), provider.Say("Sent."))
-	s := setup{config: serverConfig, static: static, stream: stream}
-	question := toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "What is new?"})
-	history := []M{question}
-	for range 2 {
-		events, err := drain(newRunner(t, a.model(t, server), s).Run(context.Background(), history))
-		require.NoError(t, err)
-		history = append(append(history, inCallOrder(events)...), question)
-	}
+	m := a.model(t, server)
+	runTwice(t, setup{config: serverConfig, static: static, stream: stream}, m, m, func(*setup) {})
 	one, two := "get_weather send_mail", "get_weather send_mail list_stocks"
 	requests := server.Requests()
 	checkRequests(t, requests, dialect{name: "server", hidden: true}, static, []string{"", one, two, two, two, two})
