@@ -26,10 +26,15 @@ import (
 
 // These tests report single events.
 
+// observing returns an SDK, and what reports events to it.
+func observing(options ...otel.Option) (*telemetry, func(context.Context, toolsearch.Event)) {
+	tel := newTelemetry()
+	return tel, otel.Observe(tel.options(options...)...)
+}
+
 // A span lasts as long as the search, and ends when its event arrives.
 func TestSpanTimes(t *testing.T) {
-	tel := newTelemetry()
-	observe := otel.Observe(tel.options()...)
+	tel, observe := observing()
 	before := time.Now()
 	observe(t.Context(), &toolsearch.SearchEvent{Tool: "tool_search", Duration: 3 * time.Second})
 	after := time.Now()
@@ -51,34 +56,28 @@ func (timeout) Error() string { return "late" }
 
 func TestErrorTypes(t *testing.T) {
 	for _, tt := range []struct {
-		err  error
-		want string
+		err         error
+		group, want string
 	}{
-		{context.DeadlineExceeded, "timeout"},
-		{fmt.Errorf("search: %w", context.DeadlineExceeded), "timeout"},
-		{fmt.Errorf("search: %w", context.Canceled), "canceled"},
-		{fmt.Errorf("search: %w", fmt.Errorf("engine: %w", timeout{})), "otel_test.timeout"},
-		{errors.Join(timeout{}, errBroken), "otel_test.timeout"},
-		{&selfWrapping{}, "*otel_test.selfWrapping"},
-		{nil, "_OTHER"},
+		{context.DeadlineExceeded, "", "timeout"},
+		{fmt.Errorf("search: %w", context.DeadlineExceeded), "", "timeout"},
+		{fmt.Errorf("search: %w", context.Canceled), "", "canceled"},
+		{fmt.Errorf("search: %w", fmt.Errorf("engine: %w", timeout{})), "", "otel_test.timeout"},
+		{errors.Join(timeout{}, errBroken), "", "otel_test.timeout"},
+		{&selfWrapping{}, "", "*otel_test.selfWrapping"},
+		{nil, "", "_OTHER"},
+		{errBroken, "github", "*errors.errorString toolsearch.group=github"}, // unlike a failure of the Config's own Source
 	} {
-		tel := newTelemetry()
-		otel.Observe(tel.options()...)(t.Context(), &toolsearch.FailureEvent{Part: "Source", Err: tt.err})
+		tel, observe := observing()
+		observe(t.Context(), &toolsearch.FailureEvent{Part: "Source", Group: tt.group, Err: tt.err})
 		assert.Contains(t, drawMetrics(t, tel), "  1: error.type="+tt.want+" toolsearch.part=Source\n", "%v", tt.err)
 	}
 }
 
-// A group's failure can be told from a failure of the Config's own Source.
-func TestFailureOfAGroup(t *testing.T) {
-	tel := newTelemetry()
-	otel.Observe(tel.options()...)(t.Context(), &toolsearch.FailureEvent{Part: "Source", Group: "github", Err: errBroken})
-	assert.Contains(t, drawMetrics(t, tel), "  1: error.type=*errors.errorString toolsearch.group=github toolsearch.part=Source\n")
-}
-
 // No text of a model, a server or a searcher can break a span.
 func TestHostileContent(t *testing.T) {
-	tel := newTelemetry()
-	otel.Observe(tel.options(otel.WithContent())...)(t.Context(), &toolsearch.SearchEvent{
+	tel, observe := observing(otel.WithContent())
+	observe(t.Context(), &toolsearch.SearchEvent{
 		Tool: "tool_search", Query: "mail\xff", Matches: []string{"a\"\xff", "b", "c", "d"},
 		Scores: []float64{math.NaN(), math.Inf(1), -1}, Err: errors.New("\xff"),
 	})
@@ -89,8 +88,7 @@ func TestHostileContent(t *testing.T) {
 
 // A server may have any number of tools. Metrics tell 1,000 names apart.
 func TestToolNamesAreBounded(t *testing.T) {
-	tel := newTelemetry()
-	observe := otel.Observe(tel.options(otel.WithToolNames())...)
+	tel, observe := observing(otel.WithToolNames())
 	for i := range 1500 {
 		observe(t.Context(), &toolsearch.LoadEvent{Loaded: []string{fmt.Sprintf("tool_%d", i)}})
 	}
@@ -110,9 +108,8 @@ func TestToolNamesAreBounded(t *testing.T) {
 // An agent that runs without a Runner takes its callbacks from the context. A selection by name
 // ranks nothing, so the place comes from the search before it.
 func TestRankWithoutARunner(t *testing.T) {
-	tel := newTelemetry()
-	middleware, err := toolsearch.New(t.Context(),
-		&toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: otel.Observe(tel.options()...)})
+	tel, observe := observing()
+	middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: observe})
 	require.NoError(t, err)
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 		Name: "reporter", Description: "Tells the news", Handlers: []adk.ChatModelAgentMiddleware{middleware},
@@ -131,8 +128,8 @@ func TestRankWithoutARunner(t *testing.T) {
 
 // An agent within a run shares what the run's searches found, and another run does not.
 func TestRankWithinARun(t *testing.T) {
-	tel := newTelemetry()
-	observe, handler := otel.Observe(tel.options()...), otel.Handler(tel.options()...)
+	tel, observe := observing()
+	handler := otel.Handler(tel.options()...)
 	agent := &callbacks.RunInfo{Component: adk.ComponentOfAgent}
 	run := handler.OnStart(t.Context(), agent, nil)
 	inner, other := handler.OnStart(run, agent, nil), handler.OnStart(t.Context(), agent, nil)
@@ -146,8 +143,8 @@ func TestRankWithinARun(t *testing.T) {
 
 // A run that finds ever more tools keeps the places of the newest.
 func TestRankIsBounded(t *testing.T) {
-	tel := newTelemetry()
-	observe, handler := otel.Observe(tel.options()...), otel.Handler(tel.options()...)
+	tel, observe := observing()
+	handler := otel.Handler(tel.options()...)
 	run := handler.OnStart(t.Context(), &callbacks.RunInfo{Component: adk.ComponentOfAgent}, nil)
 	for i := range 10_001 {
 		observe(run, &toolsearch.SearchEvent{Tool: "tool_search", Searcher: "index", Matches: []string{fmt.Sprintf("tool_%d", i)}})
@@ -176,8 +173,7 @@ func TestGlobalProviders(t *testing.T) {
 
 // Runs that share a middleware report events concurrently.
 func TestConcurrentEvents(t *testing.T) {
-	tel := newTelemetry()
-	observe := otel.Observe(tel.options(otel.WithToolNames(), otel.WithContent())...)
+	tel, observe := observing(otel.WithToolNames(), otel.WithContent())
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Add(1)
