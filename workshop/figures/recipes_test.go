@@ -1,9 +1,9 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,44 +35,29 @@ func recipes(t *testing.T) (names []string) {
 func plain(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		line = strings.TrimSpace(strings.TrimPrefix(line, "//"))
-		lines = append(lines, line)
+		lines = append(lines, strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "//")))
 	}
 	return "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// The code and the output on a page come from its program, which is tested.
-func TestRecipesAreTheirPrograms(t *testing.T) {
+// The code and the output on a page come from its program, which is tested. Each page has a command
+// that runs its program from the root of the repository, and the list has every page.
+func TestRecipes(t *testing.T) {
+	targets := linksOf(readDocument(t, "docs/recipes/README.md"))
 	for _, name := range append(recipes(t), "README.md") {
+		assert.True(t, name == "README.md" || slices.Contains(targets, filepath.Base(name)), "docs/recipes/README.md has no link to %s", name)
 		text := readDocument(t, name)
 		found := marked.FindAllStringSubmatch(text, -1)
 		assert.NotEmpty(t, found, "%s shows nothing of a program", name)
 		assert.Len(t, blocks.FindAllString(text, -1), len(found), "%s: each block of code or output says which file it is from", name)
 		for _, block := range found {
-			program, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(block[1])))
-			if assert.NoError(t, err, name) {
-				assert.True(t, strings.Contains(plain(string(program)), plain(block[2])), "%s: %s has no such lines:\n%s", name, block[1], block[2])
-			}
+			program := readDocument(t, block[1])
+			assert.True(t, strings.Contains(plain(program), plain(block[2])), "%s: %s has no such lines:\n%s", name, block[1], block[2])
 		}
-	}
-}
-
-// Each page has a command that runs its program from the root of the repository.
-func TestRecipesSayHowToRun(t *testing.T) {
-	for _, name := range recipes(t) {
-		found := commands.FindAllStringSubmatch(readDocument(t, name), -1)
-		assert.NotEmpty(t, found, "%s says how to run its program", name)
-		for _, command := range found {
+		runs := commands.FindAllStringSubmatch(text, -1)
+		assert.NotEmpty(t, runs, "%s says how to run its program", name)
+		for _, command := range runs {
 			assert.FileExists(t, filepath.Join(root, filepath.FromSlash(command[1]), filepath.FromSlash(command[2]), "main.go"), "%s: %s", name, command[0])
 		}
-	}
-}
-
-// The list has every page.
-func TestRecipesAreListed(t *testing.T) {
-	targets := linksOf(readDocument(t, "docs/recipes/README.md"))
-	for _, name := range recipes(t) {
-		assert.Contains(t, targets, filepath.Base(name), "docs/recipes/README.md has no link to it")
 	}
 }
