@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -375,13 +376,7 @@ func TestGoldenReport(t *testing.T) {
 		}
 	}
 	assert.Equal(t, texts[0].String(), texts[1].String(), "the reports of two runs")
-	golden := filepath.Join("testdata", "report.golden")
-	if *update {
-		require.NoError(t, os.WriteFile(golden, texts[0].Bytes(), 0o666))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), texts[0].String(), "go test ./eval -update rewrites the golden file")
+	testtools.Golden(t, filepath.Join("testdata", "report.golden"), texts[0].String(), *update)
 }
 
 func TestMissed(t *testing.T) {

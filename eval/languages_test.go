@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,8 @@ import (
 	"github.com/cloudwego/eino/components/embedding"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // A languageEmbedder is an encoder that knows the test's texts of some languages by heart. It
@@ -70,10 +71,9 @@ func wordsOf(text string) []string {
 // linesOf reads the requests and descriptions of each language from the file, by tag.
 func linesOf(t *testing.T) (tags []string, lines map[string][][2]string) {
 	t.Helper()
-	data, err := os.ReadFile("languages.txt")
-	require.NoError(t, err)
+	data := testtools.ReadFile(t, "languages.txt")
 	lines = make(map[string][][2]string)
-	for _, line := range strings.Split(string(data), "\n") {
+	for _, line := range strings.Split(data, "\n") {
 		request, description, isPair := strings.Cut(line, " | ")
 		switch {
 		case strings.HasPrefix(line, "#") || line == "":

@@ -3,7 +3,6 @@ package otel_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // These tests compare the dashboard and the docs with the metrics of a conversation.
@@ -41,15 +42,14 @@ func inPrometheus(m metricdata.Metrics) []string {
 }
 
 func TestDashboard(t *testing.T) {
-	text, err := os.ReadFile("dashboard.json")
-	require.NoError(t, err)
+	text := testtools.ReadFile(t, "dashboard.json")
 	var board struct {
 		Panels []struct {
 			Title   string
 			Targets []struct{ Expr string }
 		}
 	}
-	require.NoError(t, json.Unmarshal(text, &board))
+	require.NoError(t, json.Unmarshal([]byte(text), &board))
 	var queries []string
 	for _, p := range board.Panels {
 		require.NotEmpty(t, p.Targets, p.Title)
@@ -66,7 +66,7 @@ func TestDashboard(t *testing.T) {
 		isShown := slices.ContainsFunc(series, func(name string) bool { return strings.Contains(strings.Join(queries, "\n"), name) })
 		assert.True(t, isShown, "no panel shows %s", m.Name)
 	}
-	names := regexp.MustCompile(`\btoolsearch_\w+`).FindAllString(string(text), -1)
+	names := regexp.MustCompile(`\btoolsearch_\w+`).FindAllString(text, -1)
 	require.Greater(t, len(names), 20)
 	for _, name := range names {
 		assert.Contains(t, known, name, "the dashboard names a metric that does not exist")
@@ -79,9 +79,8 @@ func TestDocsListTheMetrics(t *testing.T) {
 		{"otel.go", `(?m)^//\ttoolsearch\..*$`, "//\t%s %s %s "},
 		{"../docs/operating.md", "(?m)^\\| `toolsearch\\.[^|]*\\| (?:histogram|counter|gauge) .*$", "| `%s` | %s | `%s` |"},
 	} {
-		text, err := os.ReadFile(doc.path)
-		require.NoError(t, err)
-		rows := regexp.MustCompile(doc.row).FindAllString(string(text), -1)
+		text := testtools.ReadFile(t, doc.path)
+		rows := regexp.MustCompile(doc.row).FindAllString(text, -1)
 		squeezed := strings.Join(rows, "\n")
 		squeezed = regexp.MustCompile(`(?m) +`).ReplaceAllString(squeezed, " ")
 		instruments := played(t)

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +15,6 @@ import (
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -154,22 +151,11 @@ func TestConversation(t *testing.T) {
 			converse[*schema.Message](t, message, tt.options...)
 			converse[*schema.AgenticMessage](t, agentic, tt.options...)
 			for _, tel := range []*telemetry{message, agentic} {
-				golden(t, tt.name+".spans.golden", drawSpans(tel.spans.GetSpans()))
-				golden(t, tt.name+".metrics.golden", drawMetrics(t, tel))
+				testtools.Golden(t, "testdata/"+tt.name+".spans.golden", drawSpans(tel.spans.GetSpans()), *update)
+				testtools.Golden(t, "testdata/"+tt.name+".metrics.golden", drawMetrics(t, tel), *update)
 			}
 		})
 	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got, "%s; -update rewrites it", path)
 }
 
 // drawSpans draws the tree of the spans, each with its attributes and events.

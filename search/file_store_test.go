@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -63,8 +64,7 @@ func entriesIn(t *testing.T, path string, first int) (found []int) {
 func TestFileStoreDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
 	saveEntries(t, search.NewFileStore(path), 0, 1, 2)
-	whole, err := os.ReadFile(path)
-	require.NoError(t, err)
+	whole := []byte(testtools.ReadFile(t, path))
 	key, vector := storeEntry(3)
 	check := func(damaged []byte, what string) {
 		t.Helper()
@@ -83,7 +83,7 @@ func TestFileStoreDamage(t *testing.T) {
 	small := search.NewFileStore(path)
 	small.MaxBytes = int64(len(whole)) - 1
 	require.NoError(t, os.WriteFile(path, whole, 0o600))
-	_, err = small.Load(t.Context(), []string{key})
+	_, err := small.Load(t.Context(), []string{key})
 	require.ErrorContains(t, err, "allow more")
 	assert.Equal(t, []int{0, 1, 2}, entriesIn(t, path, 3))
 }
@@ -106,16 +106,14 @@ func TestFileStoreFollowsLinks(t *testing.T) {
 
 // The same vectors in the same order make the same bytes. To save them again adds no bytes.
 func TestFileStoreBytes(t *testing.T) {
-	var files [][]byte
+	var files []string
 	for range 2 {
 		path := filepath.Join(t.TempDir(), "vectors")
 		s := search.NewFileStore(path)
 		saveEntries(t, s, 0, 1)
 		saveEntries(t, search.NewFileStore(path), 2)
 		saveEntries(t, s, 1, 2, 0)
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		files = append(files, data)
+		files = append(files, testtools.ReadFile(t, path))
 	}
 	assert.Equal(t, files[0], files[1], "two files of the same vectors")
 	assert.Equal(t, 8+3*storeRecord, len(files[0]), "bytes")

@@ -3,7 +3,6 @@ package search_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -30,9 +30,8 @@ func TestLanguages(t *testing.T) {
 	require.Len(t, files, 8)
 	var ranks, lines strings.Builder
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		tools, questions, isSplit := strings.Cut(string(text), "\n\n")
+		text := testtools.ReadFile(t, file)
+		tools, questions, isSplit := strings.Cut(text, "\n\n")
 		require.True(t, isSplit, file)
 		var docs []search.Document
 		for i, description := range strings.Split(tools, "\n") {
@@ -66,14 +65,7 @@ func TestLanguages(t *testing.T) {
 		fmt.Fprintf(&ranks, "%s  %2d of %d questions have their tool first\n", language, firsts, len(all))
 		fmt.Fprintln(&lines)
 	}
-	got := ranks.String() + "\n" + lines.String()
-	golden := filepath.Join("testdata", "languages.golden")
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(got), 0o666))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got, "go test -run Languages -update ./search rewrites the file")
+	testtools.Golden(t, filepath.Join("testdata", "languages.golden"), ranks.String()+"\n"+lines.String(), *update)
 }
 
 // Explain tells what stands for a word in German, and catalogs without German have none of it.

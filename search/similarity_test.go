@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
@@ -33,13 +32,12 @@ func ratio(t testing.TB, a, b string) float64 {
 // A ratio is that of Python's difflib. CPython 3.11 wrote testdata/similarity.json, with each ratio
 // by difflib.SequenceMatcher(None, a, b).ratio().
 func TestSimilarityEqualsPython(t *testing.T) {
-	data, err := os.ReadFile("testdata/similarity.json")
-	require.NoError(t, err)
+	data := testtools.ReadFile(t, "testdata/similarity.json")
 	var pairs []struct {
 		A, B  string
 		Ratio float64
 	}
-	require.NoError(t, json.Unmarshal(data, &pairs))
+	require.NoError(t, json.Unmarshal([]byte(data), &pairs))
 	for _, p := range pairs {
 		assert.InDelta(t, p.Ratio, ratio(t, p.A, p.B), 5e-7, "%.60q, %.60q", p.A, p.B)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // testdata is absolute, since some tests change the folder.
@@ -19,13 +19,7 @@ var testdata, _ = filepath.Abs("testdata")
 // checkGolden compares what a command printed with a file.
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
-	golden := filepath.Join(testdata, name+".golden")
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(got), 0o666))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got, "go test ./cmd/toolsearch -update rewrites it")
+	testtools.Golden(t, filepath.Join(testdata, name+".golden"), got, *update)
 }
 
 // step is one call of the program on a lock file that stays between steps.
@@ -120,9 +114,8 @@ func TestLockServersThatShareNames(t *testing.T) {
 func TestEditedLockFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	prints(t, cli.Found, mailTool, "lock", "-")
-	text, err := os.ReadFile("toolsearch.lock.json")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile("toolsearch.lock.json", bytes.ReplaceAll(text, []byte("Sends"), []byte("Reads")), 0o600))
+	text := testtools.ReadFile(t, "toolsearch.lock.json")
+	require.NoError(t, os.WriteFile("toolsearch.lock.json", []byte(strings.ReplaceAll(text, "Sends", "Reads")), 0o600))
 	for _, line := range []string{"verify -", "diff -", "approve -all -"} {
 		_, said := prints(t, cli.Failed, mailTool, strings.Fields(line)...)
 		assert.Contains(t, said, "toolsearch: toolsearch.lock.json: send_mail of mail: its sha256 is not that of the definition beside it")

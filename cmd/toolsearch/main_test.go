@@ -20,6 +20,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -64,8 +65,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestCommands(t *testing.T) {
-	catalog, err := os.ReadFile(answer)
-	require.NoError(t, err)
+	catalog := testtools.ReadFile(t, answer)
 	for _, test := range []struct {
 		golden string
 		code   int
@@ -84,7 +84,7 @@ func TestCommands(t *testing.T) {
 		{"search-json", cli.Found, "search -json -n=2 $TOOLS ticket", ""},
 		{"search-nothing", cli.Nothing, "search $TOOLS timtable", ""},
 		{"search-nothing-json", cli.Nothing, "search -json $TOOLS timtable", ""},
-		{"search-stdin", cli.Found, "search - table", string(catalog)},
+		{"search-stdin", cli.Found, "search - table", catalog},
 		{"search-no-server", cli.Failed, "search book --", ""},
 		{"list", cli.Found, "list $ANSWER", ""},
 		{"list-left-out", cli.Found, "list $PROBLEMS", ""},
@@ -131,7 +131,7 @@ func TestCommands(t *testing.T) {
 		{"inspect", cli.Found, "inspect $TOOLS", ""},
 		{"inspect-problems", cli.ToFix, "inspect $PROBLEMS", ""},
 		{"inspect-json", cli.ToFix, "inspect -json -searcher bm25 $PROBLEMS", ""},
-		{"inspect-mcp", cli.ToFix, "inspect -", string(catalog)},
+		{"inspect-mcp", cli.ToFix, "inspect -", catalog},
 		{"inspect-many", cli.ToFix, "inspect -", "[" + strings.Repeat("{},\n", 24) + "{}]"},
 		{"inspect-nothing", cli.Failed, "inspect", ""},
 		{"inspect-both", cli.Failed, "inspect $TOOLS -- server", ""},
@@ -293,10 +293,9 @@ func TestCostPicture(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cost.svg")
 	draw := func(stdin, line string) string {
 		prints(t, cli.Found, stdin, arguments("cost -svg "+path+" "+line)...)
-		picture, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.NoError(t, xml.Unmarshal(picture, new(struct{})), "whether it is XML")
-		return string(picture)
+		picture := testtools.ReadFile(t, path)
+		assert.NoError(t, xml.Unmarshal([]byte(picture), new(struct{})), "whether it is XML")
+		return picture
 	}
 	picture := draw("", "-shape 500,3,1 $TOOLS")
 	assert.Equal(t, picture, draw("", "-shape 500,3,1 $TOOLS"), "the same catalog again")
@@ -314,13 +313,11 @@ func TestCostPicture(t *testing.T) {
 
 // The README shows what the command prints.
 func TestCostInREADME(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
+	readme := testtools.ReadFile(t, "README.md")
 	for file, from := range map[string]string{"cost": "tools: ", "cost-log": "The log: "} {
-		golden, err := os.ReadFile("testdata/" + file + ".golden")
-		require.NoError(t, err)
-		_, shown, ok := strings.Cut(string(golden), from)
+		golden := testtools.ReadFile(t, "testdata/"+file+".golden")
+		_, shown, ok := strings.Cut(golden, from)
 		require.True(t, ok, file)
-		assert.Contains(t, string(readme), "\n"+from+shown+"```", file)
+		assert.Contains(t, readme, "\n"+from+shown+"```", file)
 	}
 }

@@ -101,9 +101,8 @@ func TestWalk(t *testing.T) {
 // walk runs the commands in the blocks of a part of a page, and compares what they print.
 func walk(t *testing.T, file, from, to string, least int, sh func(line string) string) {
 	t.Helper()
-	page, err := os.ReadFile(file)
-	require.NoError(t, err)
-	before, part, ok := strings.Cut(string(page), from)
+	page := testtools.ReadFile(t, file)
+	before, part, ok := strings.Cut(page, from)
 	require.True(t, ok, "the part of the page")
 	after := ""
 	if to != "" {
@@ -140,17 +139,14 @@ func walk(t *testing.T, file, from, to string, least int, sh func(line string) s
 func TestWalkAsksTheServer(t *testing.T) {
 	const servers = "../../mcp/testdata/servers"
 	scripts := testtools.NPMServers(t, servers)
-	page, err := os.ReadFile(walkPage)
-	require.NoError(t, err)
+	page := testtools.ReadFile(t, walkPage)
 	const ask = "toolsearch list -- npx -y " + walkServer + " . > tools.jsonl"
-	require.Contains(t, string(page), "$ "+ask+"\n")
-	installed, err := os.ReadFile(filepath.Join(servers, "package.json"))
-	require.NoError(t, err)
+	require.Contains(t, page, "$ "+ask+"\n")
+	installed := testtools.ReadFile(t, filepath.Join(servers, "package.json"))
 	name, version, _ := strings.Cut(strings.TrimPrefix(walkServer, "@"), "@")
-	require.Contains(t, string(installed), fmt.Sprintf(`"@%s": %q`, name, version), "the server of the page is installed")
+	require.Contains(t, installed, fmt.Sprintf(`"@%s": %q`, name, version), "the server of the page is installed")
 	folder, sh := walkShell(t, "")
-	want, err := os.ReadFile(filepath.Join(folder, "tools.jsonl"))
-	require.NoError(t, err)
+	want := testtools.ReadFile(t, filepath.Join(folder, "tools.jsonl"))
 	_, short, _ := strings.Cut(name, "server-")
-	assert.Equal(t, string(want), sh("toolsearch list -- node '"+scripts[short]+"' ."))
+	assert.Equal(t, want, sh("toolsearch list -- node '"+scripts[short]+"' ."))
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // The command prints the page's address at once, and serves until it is interrupted. The page shows
@@ -100,15 +101,13 @@ func TestUIOpensAFile(t *testing.T) {
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
 	_, interrupt := serveUI(t, "-open", problems)
 	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(folder, "opened")); return err == nil }, time.Minute, time.Millisecond)
-	page, err := os.ReadFile(filepath.Join(folder, "page"))
-	require.NoError(t, err)
-	token := regexp.MustCompile(`127\.0\.0\.1:\d+/([\w-]{32})/"`).FindSubmatch(page)
+	page := testtools.ReadFile(t, filepath.Join(folder, "page"))
+	token := regexp.MustCompile(`127\.0\.0\.1:\d+/([\w-]{32})/"`).FindStringSubmatch(page)
 	require.NotNil(t, token, "%s", page)
 	assert.Equal(t, cli.Found, interrupt(), "exit status")
-	opened, err := os.ReadFile(filepath.Join(folder, "opened"))
-	require.NoError(t, err)
-	assert.NotContains(t, string(opened), string(token[1]))
-	assert.NoFileExists(t, strings.TrimSpace(string(opened)))
+	opened := testtools.ReadFile(t, filepath.Join(folder, "opened"))
+	assert.NotContains(t, opened, token[1])
+	assert.NoFileExists(t, strings.TrimSpace(opened))
 }
 
 // serveUI runs the command until interrupt, which returns its exit status. ask asks the page.

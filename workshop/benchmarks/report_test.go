@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"flag"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -43,31 +44,23 @@ func someResults() *Results {
 func TestGolden(t *testing.T) {
 	short := someResults() // one size and no questions, so nothing to divide by
 	short.Speed, short.Quality, short.Prepare = short.Speed[:1], nil, nil
-	for name, got := range map[string][]byte{
-		"report.md": Markdown(someResults()),
-		"short.md":  Markdown(short),
+	for name, got := range map[string]string{
+		"report.md": string(Markdown(someResults())),
+		"short.md":  string(Markdown(short)),
 	} {
-		path := filepath.Join("testdata", name)
-		if *update {
-			require.NoError(t, os.WriteFile(path, got, 0o666))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, string(want), string(got), "%s differs; go test -run Golden -update . rewrites it", path)
-		assert.NotContains(t, string(got), "NaN", "%s holds what is no number", name)
-		assert.NotContains(t, string(got), "Inf", "%s holds what is no number", name)
+		testtools.Golden(t, filepath.Join("testdata", name), got, *update)
+		assert.NotContains(t, got, "NaN", "%s holds what is no number", name)
+		assert.NotContains(t, got, "Inf", "%s holds what is no number", name)
 	}
 }
 
 // BENCHMARKS.md was written from results.json, not by hand.
 func TestReportIsUpToDate(t *testing.T) {
-	text, err := os.ReadFile("results.json")
-	require.NoError(t, err)
+	text := testtools.ReadFile(t, "results.json")
 	results := &Results{}
-	require.NoError(t, json.Unmarshal(text, results))
-	got, err := os.ReadFile("../../BENCHMARKS.md")
-	require.NoError(t, err)
-	assert.Equal(t, string(Markdown(results)), string(got), "go run ./cmd/report -from results.json writes it")
+	require.NoError(t, json.Unmarshal([]byte(text), results))
+	got := testtools.ReadFile(t, "../../BENCHMARKS.md")
+	assert.Equal(t, string(Markdown(results)), got, "go run ./cmd/report -from results.json writes it")
 }
 
 func TestNumbers(t *testing.T) {

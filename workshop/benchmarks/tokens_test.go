@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
@@ -60,9 +61,8 @@ func TestTokenEstimate(t *testing.T) {
 		assert.LessOrEqual(t, average, float64(wrongOnAvg), path)
 	}
 	for _, path := range []string{"../../docs/security.md", "../../docs/searchers.md"} {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		e, c := compare(table.ReplaceAllString(string(text), ""))
+		text := testtools.ReadFile(t, path)
+		e, c := compare(table.ReplaceAllString(text, ""))
 		t.Logf("%s: %+.1f %%", path, 100*(e/c-1))
 		assert.LessOrEqual(t, math.Abs(100*(e/c-1)), float64(wrongForProse), path)
 	}

@@ -1,7 +1,6 @@
 package lexicon_test
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,19 +9,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
 // linesOf returns the lines of each section of the lexicon, without its comments.
 func linesOf(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile("lexicon.txt")
-	require.NoError(t, err)
+	text := testtools.ReadFile(t, "lexicon.txt")
 	sections := map[string][]string{}
 	section := ""
-	for _, line := range strings.Split(string(text), "\n") {
+	for _, line := range strings.Split(text, "\n") {
 		if name, begins := strings.CutPrefix(line, "== "); begins {
 			section = name
 		} else if line != "" && line[0] != '#' {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -447,19 +447,17 @@ func TestServeEnds(t *testing.T) {
 // The script makes elements and text nodes. Nothing in it reads a text as HTML or as a program,
 // and nothing in the page names another origin.
 func TestTheScriptMakesTextNodesOnly(t *testing.T) {
-	script, err := os.ReadFile("static/page.js")
-	require.NoError(t, err)
+	script := testtools.ReadFile(t, "static/page.js")
 	for _, way := range []string{
 		"innerHTML", "outerHTML", "insertAdjacentHTML", "setHTML", "document.write", "DOMParser", "createContextualFragment",
 		"srcdoc", "eval(", "Function(", "javascript:", "import(", "cssText",
 	} {
-		assert.NotContains(t, string(script), way)
+		assert.NotContains(t, script, way)
 	}
 	for _, file := range []string{"static/page.js", "static/page.css", "static/index.html"} {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		foreign := strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", "")
+		text := testtools.ReadFile(t, file)
+		foreign := strings.ReplaceAll(text, "http://www.w3.org/2000/svg", "")
 		assert.NotContains(t, foreign, "http", file)
-		assert.NotContains(t, string(text), " style=", file)
+		assert.NotContains(t, text, " style=", file)
 	}
 }
