@@ -16,9 +16,7 @@ import (
 func smallReport(t *testing.T) (*Catalog, *Report) {
 	t.Helper()
 	catalog, queries := small()
-	report, err := Run(t.Context(), catalog, queries, Options{Index: listed(2, 0), Resamples: -1})
-	require.NoError(t, err)
-	return catalog, report
+	return catalog, ran(t, catalog, queries, Options{Index: listed(2, 0), Resamples: -1})
 }
 
 func TestMisses(t *testing.T) {
@@ -79,9 +77,7 @@ func TestCheck(t *testing.T) {
 func TestMissesAreSafeToPrint(t *testing.T) {
 	catalog := &Catalog{Tools: []*schema.ToolInfo{{Name: "evil\x1b[31m\u202e\nname", Desc: "book"}, {Name: "b"}}}
 	queries := []Query{{ID: "1\n", Text: "book\x1b[2J", Groups: [][]string{{"b"}}}}
-	report, err := Run(t.Context(), catalog, queries, Options{Index: search.BM25, Resamples: -1})
-	require.NoError(t, err)
-	misses, err := report.Misses(t.Context(), catalog, nil)
+	misses, err := ran(t, catalog, queries, Options{Index: search.BM25, Resamples: -1}).Misses(t.Context(), catalog, nil)
 	require.NoError(t, err)
 	require.Len(t, misses, 1)
 	assert.Regexp(t,
