@@ -133,12 +133,8 @@ func TestLintFindsInstructions(t *testing.T) {
 	assert.Empty(t, lock.UnmatchedPhrases(hostile), "patterns without an example")
 	for _, text := range hostile {
 		for _, text := range []string{text, "Sends an e-mail. " + text + ". Thanks."} {
-			warnings := lock.Lint([]search.Document{{Name: "a", Description: text}})
-			found := false
-			for _, w := range warnings {
-				found = found || w.Kind == lock.Instructions
-			}
-			assert.True(t, found, "%q", text)
+			warnings := strings.Join(warningsOf(search.Document{Name: "a", Description: text}), "\n")
+			assert.Contains(t, warnings, "0 instructions description: ", "%q", text)
 		}
 	}
 	for _, text := range []string{

@@ -121,13 +121,11 @@ func TestVerify(t *testing.T) {
 		{"nothing", nil, []string{"ping: missing", "send_mail of mail: missing", "get_weather of sky: missing"}},
 		{"names that try the terminal", also(named("evil\u202e", "a\x1b[31m\nb", "")), []string{`a\u001b[31m\nb of evil\u202e: new`}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var got []string
-			for _, f := range lockOf(t, approved(t)...).Verify(tt.docs) {
-				got = append(got, f.String())
-			}
-			assert.Equal(t, tt.want, got)
-		})
+		var got []string
+		for _, f := range lockOf(t, approved(t)...).Verify(tt.docs) {
+			got = append(got, f.String())
+		}
+		assert.Equal(t, tt.want, got, tt.name)
 	}
 }
 
@@ -262,6 +260,8 @@ func TestFilter(t *testing.T) {
 	require.NoError(t, l.Reload())
 	assert.True(t, passes(changed), "approved")
 	assert.False(t, passes(approved(t)[0]), "approved no more")
+	_, err := lock.Open(filepath.Join(t.TempDir(), "none"), nil)
+	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
 func TestAnd(t *testing.T) {
@@ -285,11 +285,6 @@ func TestOnBlockedMayPanic(t *testing.T) {
 		assert.False(t, l.Filter(t.Context(), search.Document{Name: "new"}))
 	}
 	assert.Equal(t, 1, calls)
-}
-
-func TestOpenWithoutAFile(t *testing.T) {
-	_, err := lock.Open(filepath.Join(t.TempDir(), "none"), nil)
-	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // An unchanged catalog costs no hash: an unchanged verdict allocates nothing.
@@ -353,18 +348,13 @@ func TestLockIsSafeForConcurrentUse(t *testing.T) {
 
 func TestFindingLogsItself(t *testing.T) {
 	var b strings.Builder
-	logger := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	logger := slog.New(slog.NewTextHandler(&b, nil))
 	copied := document(t, "evil\n", "weather", "Current weather of a city", cityParameters)
 	findings := lockOf(t, approved(t)...).Verify(append(approved(t), copied))
 	require.Len(t, findings, 1)
 	logger.Warn("blocked", "tool", findings[0])
-	want := `level=WARN msg=blocked tool.kind=copied tool.namespace=evil\n tool.tool=weather tool.original="get_weather of sky"`
-	assert.Equal(t, want+"\n", b.String())
+	want := `level=WARN msg=blocked tool.kind=copied tool.namespace=evil\n tool.tool=weather tool.original="get_weather of sky"` + "\n"
+	assert.True(t, strings.HasSuffix(b.String(), want), b.String())
 }
 
 // Random catalogs.
