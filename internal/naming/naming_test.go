@@ -2,6 +2,7 @@ package naming_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,17 +11,24 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
+// word returns fewer than n of the letters.
+func word(random *rand.Rand, letters string, n int) string {
+	var b strings.Builder
+	for range random.IntN(n) {
+		b.WriteByte(letters[random.IntN(len(letters))])
+	}
+	return b.String()
+}
+
 // plainEdits is the edit distance by its definition.
 func plainEdits(a, b string) int {
 	if a == "" || b == "" {
 		return len(a) + len(b)
 	}
-	least := min(plainEdits(a[1:], b)+1, plainEdits(a, b[1:])+1)
-	same := 1
+	least := min(plainEdits(a[1:], b), plainEdits(a, b[1:]), plainEdits(a[1:], b[1:])) + 1
 	if a[0] == b[0] {
-		same = 0
+		least = min(least, plainEdits(a[1:], b[1:]))
 	}
-	least = min(least, plainEdits(a[1:], b[1:])+same)
 	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
 		least = min(least, plainEdits(a[2:], b[2:])+1)
 	}
@@ -38,28 +46,15 @@ func TestEdits(t *testing.T) {
 		assert.Equal(t, tt.want, naming.Edits([]rune(tt.a), []rune(tt.b), 10), "%s to %s", tt.a, tt.b)
 		assert.Equal(t, tt.want, naming.Edits([]byte(tt.b), []byte(tt.a), 10), "%s to %s", tt.b, tt.a)
 	}
-	long := func(n int, last string) []rune {
-		text := make([]rune, n)
-		for i := range text {
-			text[i] = rune('a' + i%7)
-		}
-		return append(text, []rune(last)...)
-	}
-	assert.Equal(t, 2, naming.Edits(append([]rune("x"), long(200, "y")...), append([]rune("z"), long(200, "w")...), 5))
+	long := strings.Repeat("abcdefg", 30)
+	assert.Equal(t, 2, naming.Edits([]rune("x"+long+"y"), []rune("z"+long+"w"), 5))
 }
 
 // Up to the bound, Edits counts what the definition counts.
 func TestEditsOfRandomWords(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	word := func() string {
-		text := make([]byte, random.IntN(8))
-		for i := range text {
-			text[i] = 'a' + byte(random.IntN(3))
-		}
-		return string(text)
-	}
 	for range 3000 {
-		a, b := word(), word()
+		a, b := word(random, "abc", 8), word(random, "abc", 8)
 		want := plainEdits(a, b)
 		for most := range 9 {
 			require.Equal(t, min(want, most+1), naming.Edits([]byte(a), []byte(b), most), "edits from %q to %q within %d", a, b, most)
@@ -69,15 +64,8 @@ func TestEditsOfRandomWords(t *testing.T) {
 
 func TestSimilarity(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	word := func() []rune {
-		text := make([]rune, random.IntN(12))
-		for i := range text {
-			text[i] = 'a' + random.Int32N(3)
-		}
-		return text
-	}
 	for range 3000 {
-		a, b := word(), word()
+		a, b := []rune(word(random, "abc", 12)), []rune(word(random, "abc", 12))
 		exact := naming.Similarity(a, b)
 		for _, floor := range []float64{-1, 0, 0.3, 0.6, 0.7, 0.75, 1, 2} {
 			got := naming.SimilarityAbove(a, b, floor)
@@ -88,4 +76,47 @@ func TestSimilarity(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                    "",
+		"get_weather":         "get_weather",
+		"查询天气 é ☺ <b>":        "查询天气 é ☺ <b>",
+		"a\nb\tc\rd":          `a\nb\tc\rd`,
+		"\x1b[2J\u009b\x7f":   `\u001b[2J\u009b\u007f`,
+		"\u200b\u202e\u00ad":  `\u200b\u202e\u00ad`,
+		"\U000e0041\ufe0f":    `\U000e0041\ufe0f`,
+		"\u3164\u2800\u034f":  `\u3164\u2800\u034f`,
+		"a\xffb":              `a\xffb`,
+		"0123456789abcdef":    "0123456789abcdef",
+		"0123456789abcdef+":   "0123456789abcdef…",
+		"\u2028\u3000\u00a0x": `\u2028\u3000\u00a0x`,
+	} {
+		assert.Equal(t, want, naming.Visible(text, 16), "%q", text)
+	}
+}
+
+func TestPrefixOf(t *testing.T) {
+	for namespace, want := range map[string]string{
+		"GitHub": "GitHub", "my server": "my_server", "__a..b__": "a_b", "Café": "Cafe", "日历": "", "x-1": "x-1",
+	} {
+		assert.Equal(t, want, naming.PrefixOf(namespace), namespace)
+	}
+}
+
+func TestShown(t *testing.T) {
+	assert.Equal(t, "create", naming.Shown("", "create"))
+	assert.Equal(t, "hub__create", naming.Shown("hub", "create"))
+	assert.Equal(t, "hub__"+strings.Repeat("a", 59), naming.Shown("hub", strings.Repeat("a", 59)), "64 letters")
+	seen := make(map[string]bool)
+	for _, prefix := range []string{"", "hub"} {
+		for _, name := range []string{"a.b", "a/b", "a_b", "日历", "é", strings.Repeat("a", 65), strings.Repeat("a", 66), strings.Repeat("a.", 64)} {
+			shown := naming.Shown(prefix, name)
+			assert.Regexp(t, `^[a-zA-Z0-9_-]{1,64}$`, shown)
+			assert.False(t, seen[shown], "%s twice", shown)
+			seen[shown] = true
+		}
+	}
+	assert.Equal(t, "hub__a_b_1b1ee3d3", naming.Shown("hub", "a.b"), "the same in every replica")
 }

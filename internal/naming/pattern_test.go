@@ -49,16 +49,9 @@ func TestParseRefuses(t *testing.T) {
 // An asterisk of a pattern matches what ".*" of a regular expression matches.
 func TestPatternsAreGlobs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
-	word := func(letters string, most int) string {
-		var b strings.Builder
-		for range random.IntN(most) {
-			b.WriteByte(letters[random.IntN(len(letters))])
-		}
-		return b.String()
-	}
 	matched := 0
 	for range 20_000 {
-		pattern, name := "x"+word("ab*", 7), "x"+word("ab", 9)
+		pattern, name := "x"+word(random, "ab*", 7), "x"+word(random, "ab", 9)
 		want := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "*", ".*") + "$").MatchString(name)
 		require.Equal(t, want, matches(t, pattern, naming.Tool{Name: name}), "whether %q matches %q", pattern, name)
 		if want {
