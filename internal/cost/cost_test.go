@@ -28,9 +28,7 @@ import (
 func quickstart(t *testing.T) (infos []*schema.ToolInfo) {
 	t.Helper()
 	for _, tool := range services.Tools() {
-		info, err := tool.Info(context.Background())
-		require.NoError(t, err)
-		infos = append(infos, info)
+		infos = append(infos, testtools.MustInfo(t, tool))
 	}
 	return infos
 }
@@ -40,6 +38,22 @@ func provider(t *testing.T, name string) *Provider {
 	p, ok := Named(Providers(), name)
 	require.True(t, ok, name)
 	return p
+}
+
+// replayed returns a conversation as it was played.
+func replayed(t *testing.T, tools []*schema.ToolInfo, config toolsearch.Config, wire string, c Conversation) *Replayed {
+	t.Helper()
+	played, err := Replay(t.Context(), tools, config, wire, c)
+	require.NoError(t, err, "%s, %v", wire, config.Protocol)
+	return played
+}
+
+// compared returns the report on conversations with the tools.
+func compared(t *testing.T, tools []*schema.ToolInfo, p *Provider, shapes []Shape) *Report {
+	t.Helper()
+	r, err := Compare(t.Context(), tools, p, shapes)
+	require.NoError(t, err)
+	return r
 }
 
 // words is a text of n tokens.
@@ -166,10 +180,8 @@ func TestReplay(t *testing.T) {
 	c.System = 100
 	for _, wire := range []string{WireMessages, WireChat} {
 		for _, test := range []struct {
-			config   toolsearch.Config
-			calls    int
-			searches int
-			changes  int
+			config                   toolsearch.Config
+			calls, searches, changes int
 		}{
 			{toolsearch.Config{DeferFrom: len(tools) + 1}, 7, 0, 0},
 			{toolsearch.Config{}, 10, 3, 3},
@@ -182,11 +194,8 @@ func TestReplay(t *testing.T) {
 			{toolsearch.Config{AlwaysLoaded: []string{"*"}}, 7, 0, 0},
 		} {
 			name := fmt.Sprintf("%s, %v", wire, test.config.Protocol)
-			played, err := Replay(t.Context(), tools, test.config, wire, c)
-			require.NoError(t, err, name)
-			again, err := Replay(t.Context(), tools, test.config, wire, c)
-			require.NoError(t, err, name)
-			assert.Equal(t, played, again, "%s: the same conversation again", name)
+			played := replayed(t, tools, test.config, wire, c)
+			assert.Equal(t, played, replayed(t, tools, test.config, wire, c), "%s: the same conversation again", name)
 			if test.config.Protocol == toolsearch.ProtocolDispatch {
 				test.calls -= test.searches - played.Searches // a search may also find the next step's tool
 				test.searches = played.Searches
@@ -214,23 +223,19 @@ func TestReplayAtOnce(t *testing.T) {
 	for _, step := range c.Steps {
 		words = append(words, step.Query)
 	}
-	apart, err := Replay(t.Context(), tools, toolsearch.Config{Index: search.BM25, MaxResults: 1}, WireChat, c)
-	require.NoError(t, err)
+	apart := replayed(t, tools, toolsearch.Config{Index: search.BM25, MaxResults: 1}, WireChat, c)
 	assert.Equal(t, 3, apart.Changes, "a search for each tool")
 
 	c.Question = strings.Join(words, " ")
-	preselected, err := Replay(t.Context(), tools, toolsearch.Config{Preselect: 30}, WireChat, c)
-	require.NoError(t, err)
+	preselected := replayed(t, tools, toolsearch.Config{Preselect: 30}, WireChat, c)
 	assert.Zero(t, preselected.Searches)
 	assert.Zero(t, preselected.Changes)
-	unselected, err := Replay(t.Context(), tools, toolsearch.Config{}, WireChat, c)
-	require.NoError(t, err)
+	unselected := replayed(t, tools, toolsearch.Config{}, WireChat, c)
 	assert.Equal(t, unselected.Earlier, preselected.Earlier, "the turn before asked for something else")
 	assert.Greater(t, len(preselected.Requests[0].Tools), len(preselected.Earlier[0].Tools))
 
 	c.AtOnce = true
-	list, err := Replay(t.Context(), tools, toolsearch.Config{Index: search.BM25, MaxResults: 1}, WireChat, c)
-	require.NoError(t, err)
+	list := replayed(t, tools, toolsearch.Config{Index: search.BM25, MaxResults: 1}, WireChat, c)
 	assert.Equal(t, 1, list.Searches, "a list of queries")
 	assert.Equal(t, 1, list.Changes)
 }
@@ -254,8 +259,7 @@ func TestReplayFails(t *testing.T) {
 
 // A catalog of one tool is a catalog: each conversation loads that tool, and is played once.
 func TestCompareOneTool(t *testing.T) {
-	r, err := Compare(t.Context(), Tools(1, 50), provider(t, "deepseek"), Shapes)
-	require.NoError(t, err)
+	r := compared(t, Tools(1, 50), provider(t, "deepseek"), Shapes)
 	var shapes []string
 	for _, row := range r.Rows {
 		shapes = append(shapes, row.Shape.String())
@@ -287,8 +291,7 @@ func TestCompareConcurrently(t *testing.T) {
 func TestCompareFree(t *testing.T) {
 	p := *provider(t, "deepseek")
 	p.Input, p.Cached, p.Output = 0, 0, 0
-	r, err := Compare(t.Context(), Tools(30, 50), &p, Shapes[:1])
-	require.NoError(t, err)
+	r := compared(t, Tools(30, 50), &p, Shapes[:1])
 	assert.Equal(t, Way{All: true}, r.Take(true))
 	assert.Zero(t, r.Price(r.Take(true)))
 }
@@ -345,9 +348,7 @@ func TestDispatchUnderACache(t *testing.T) {
 			pair, ok := played[p.Wire]
 			if !ok {
 				for i, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
-					var err error
-					pair[i], err = Replay(t.Context(), tools, Way{Protocol: protocol}.Config(len(tools)), p.Wire, c)
-					require.NoError(t, err)
+					pair[i] = replayed(t, tools, Way{Protocol: protocol}.Config(len(tools)), p.Wire, c)
 				}
 				played[p.Wire] = pair
 			}
@@ -369,9 +370,7 @@ func TestCompareWithFewCallableTools(t *testing.T) {
 	}
 	_, ok := argumentsFor(tools[0])
 	require.False(t, ok, "a tool that no example can call")
-	r, err := Compare(t.Context(), tools, provider(t, "none"), Shapes[:1])
-	require.NoError(t, err)
-	assert.False(t, r.Take(true).All)
+	assert.False(t, compared(t, tools, provider(t, "none"), Shapes[:1]).Take(true).All)
 }
 
 // The way to take is the simplest that costs at most 5 % more than the cheapest.
@@ -502,8 +501,7 @@ func TestDefinitionsThatComeAgain(t *testing.T) {
 		conversation := Script(test.of, Shape{History: test.history, Calls: 10, Loads: 3})
 		for _, name := range []string{"anthropic", "openai"} {
 			p := provider(t, name)
-			played, err := Replay(t.Context(), tools, way.Config(len(tools)), p.Wire, conversation)
-			require.NoError(t, err)
+			played := replayed(t, tools, way.Config(len(tools)), p.Wire, conversation)
 			requests := slices.Clone(played.Requests)
 			found, repeated := 0, 0
 			for i := range requests {
