@@ -107,8 +107,7 @@ func TestCatalogFormats(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			catalog, err := ReadCatalog(strings.NewReader(test.text), "file")
-			require.NoError(t, err)
+			catalog := testtools.Must(ReadCatalog(strings.NewReader(test.text), "file"))(t)
 			docs, _, err := catalog.searcher(t.Context(), search.Keyword)
 			require.NoError(t, err)
 			var got []string
@@ -189,9 +188,7 @@ func TestCatalogOfManyLines(t *testing.T) {
 	}
 	_, err := ReadCatalog(strings.NewReader(lines.String()), "f")
 	assert.ErrorContains(t, err, "eval: f:100001: more than 100000 tools")
-	queries, err := ReadQueries(strings.NewReader(asked.String()), "f")
-	require.NoError(t, err)
-	assert.Equal(t, 100_001, queries[100_000].Line)
+	assert.Equal(t, 100_001, testtools.Must(ReadQueries(strings.NewReader(asked.String()), "f"))(t)[100_000].Line)
 }
 
 func TestQueries(t *testing.T) {
@@ -261,9 +258,7 @@ func small() (*Catalog, []Query) {
 // ran returns the report of a run that must not fail.
 func ran(t *testing.T, catalog *Catalog, queries []Query, options Options) *Report {
 	t.Helper()
-	report, err := Run(t.Context(), catalog, queries, options)
-	require.NoError(t, err)
-	return report
+	return testtools.Must(Run(t.Context(), catalog, queries, options))(t)
 }
 
 func TestRun(t *testing.T) {
@@ -334,18 +329,14 @@ func TestCompare(t *testing.T) {
 	catalog, queries := small()
 	a := ran(t, catalog, queries, Options{Index: listed(2, 0)}) // R@1 0, 1/2, 1
 	b := ran(t, catalog, queries, Options{Index: listed(0, 1)}) // R@1 1, 0, 1
-	changes, err := Compare(a, b)
-	require.NoError(t, err)
-	got := changes[slices.Index(a.Metrics, "R@1")]
+	got := testtools.Must(Compare(a, b))(t)[slices.Index(a.Metrics, "R@1")]
 	assert.InDelta(t, (1-0.5+0)/3, got.Mean.Value, 1e-12)
 	// With three queries, the interval has every mean that can be drawn.
 	mean := Estimate{Value: got.Mean.Value, Low: -0.5, High: 1}
 	assert.Equal(t, Difference{Mean: mean, Wins: 1, Losses: 1, Ties: 1}, got)
 	assert.False(t, got.Certain())
-	self, err := Compare(a, a)
-	require.NoError(t, err)
-	assert.Equal(t, Difference{Ties: 3}, self[0], "a report compared with itself")
-	_, err = Compare(a, ran(t, catalog, queries[:2], Options{}))
+	assert.Equal(t, Difference{Ties: 3}, testtools.Must(Compare(a, a))(t)[0], "a report compared with itself")
+	_, err := Compare(a, ran(t, catalog, queries[:2], Options{}))
 	assert.Error(t, err, "reports with different numbers of queries")
 	_, err = Compare(a, ran(t, catalog, []Query{queries[1], queries[0], queries[2]}, Options{}))
 	assert.Error(t, err, "reports with different queries")

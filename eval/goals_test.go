@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -21,19 +22,17 @@ func smallReport(t *testing.T) (*Catalog, *Report) {
 
 func TestMisses(t *testing.T) {
 	catalog, report := smallReport(t)
-	misses, err := report.Misses(t.Context(), catalog, nil)
-	require.NoError(t, err)
+	misses := testtools.Must(report.Misses(t.Context(), catalog, nil))(t)
 	want := []Miss{
 		{ID: "1", Query: "one", Wanted: []Place{{Tools: []string{"a"}, Rank: 2}}, First: &Place{Tools: []string{"c"}, Rank: 1}},
 		{ID: "2", Query: "two", Wanted: []Place{{Tools: []string{"b"}}, {Tools: []string{"c"}, Rank: 1}}, First: &Place{Tools: []string{"a"}, Rank: 2}},
 	}
 	assert.Equal(t, want, misses, "the searcher explains no score")
-	misses, err = report.Misses(t.Context(), catalog, func(q QueryResult) bool { return q.Query.ID == "3" })
-	require.NoError(t, err)
+	misses = testtools.Must(report.Misses(t.Context(), catalog, func(q QueryResult) bool { return q.Query.ID == "3" }))(t)
 	assert.Equal(t, []Miss{{ID: "3", Query: "three", Wanted: []Place{{Tools: []string{"a", "c"}, Rank: 1}}}}, misses, "nothing came instead")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = report.Misses(ctx, catalog, nil)
+	_, err := report.Misses(ctx, catalog, nil)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -77,8 +76,7 @@ func TestCheck(t *testing.T) {
 func TestMissesAreSafeToPrint(t *testing.T) {
 	catalog := &Catalog{Tools: []*schema.ToolInfo{{Name: "evil\x1b[31m\u202e\nname", Desc: "book"}, {Name: "b"}}}
 	queries := []Query{{ID: "1\n", Text: "book\x1b[2J", Groups: [][]string{{"b"}}}}
-	misses, err := ran(t, catalog, queries, Options{Index: search.BM25, Resamples: -1}).Misses(t.Context(), catalog, nil)
-	require.NoError(t, err)
+	misses := testtools.Must(ran(t, catalog, queries, Options{Index: search.BM25, Resamples: -1}).Misses(t.Context(), catalog, nil))(t)
 	require.Len(t, misses, 1)
 	assert.Regexp(t,
 		`^1 : book \[2J\n  wanted b: not found, score 0\n  instead evil \[31m  name: rank 1, score [0-9.]+ = [0-9.]+ book$`, misses[0].String())
@@ -86,15 +84,13 @@ func TestMissesAreSafeToPrint(t *testing.T) {
 
 func TestBaselines(t *testing.T) {
 	_, report := smallReport(t)
-	data, err := report.Baseline()
-	require.NoError(t, err)
-	means, err := ReadBaseline(data, "f", "")
-	require.NoError(t, err)
+	data := testtools.Must(report.Baseline())(t)
+	means := testtools.Must(ReadBaseline(data, "f", ""))(t)
 	require.Len(t, means, len(report.Metrics))
 	for m, metric := range report.Metrics {
 		assert.Equal(t, report.Means[m].Value, means[metric], metric)
 	}
-	means, err = ReadBaseline([]byte(`{"searchers": [{"name": "a"}, {"name": "b", "metrics": {"MRR": {"value": 0.5}}}]}`), "f", "b")
+	means, err := ReadBaseline([]byte(`{"searchers": [{"name": "a"}, {"name": "b", "metrics": {"MRR": {"value": 0.5}}}]}`), "f", "b")
 	require.NoError(t, err)
 	assert.Equal(t, map[string]float64{"MRR": 0.5}, means)
 	_, err = ReadBaseline(data, "f", "yours")

@@ -138,8 +138,7 @@ func TestLanguages(t *testing.T) {
 		{"that says the same of all", &languageEmbedder{vector: func(string) []float64 { return []float64{1, 1} }}, nil, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			list, err := Languages(t.Context(), test.e)
-			require.NoError(t, err)
+			list := testtools.Must(Languages(t.Context(), test.e))(t)
 			var tags, own, english []string
 			for _, k := range list {
 				tags = append(tags, k.Tag)
@@ -161,8 +160,7 @@ func TestLanguages(t *testing.T) {
 // Only texts of the chosen languages are embedded, and calls are small.
 func TestSomeLanguages(t *testing.T) {
 	e := knowing(t, "en")
-	list, err := Languages(t.Context(), e, "zh", "en", "zh")
-	require.NoError(t, err)
+	list := testtools.Must(Languages(t.Context(), e, "zh", "en", "zh"))(t)
 	assert.Equal(t, []LanguageKnown{
 		{Tag: "en", Name: "English", Requests: 16, Own: 16, English: 16},
 		{Tag: "zh", Name: "Chinese", Requests: 16},
@@ -172,12 +170,11 @@ func TestSomeLanguages(t *testing.T) {
 	assert.Equal(t, 10, slices.Max(e.calls), "texts in a call")
 
 	e = knowing(t, "zh")
-	list, err = Languages(t.Context(), e, "zh")
-	require.NoError(t, err)
+	list = testtools.Must(Languages(t.Context(), e, "zh"))(t)
 	assert.Equal(t, []LanguageKnown{{Tag: "zh", Name: "Chinese", Requests: 16, Own: 16}}, list)
 	assert.Len(t, e.asked, 48, "the descriptions in English too")
 
-	_, err = Languages(t.Context(), e, "zh", "tlh")
+	_, err := Languages(t.Context(), e, "zh", "tlh")
 	assert.EqualError(t, err, `eval: languages: no language "tlh"; there are en, zh, ja, ko, de, fr, es, ru`)
 }
 

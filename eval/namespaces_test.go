@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -70,8 +71,7 @@ func TestQueriesAskForTheServersOfAFile(t *testing.T) {
 {"server":"github","name":"open","description":"Opens an issue"}
 `), "tools.jsonl")
 	require.NoError(t, err)
-	compiled, err := catalog.Compile(t.Context(), search.BM25)
-	require.NoError(t, err)
+	compiled := testtools.Must(catalog.Compile(t.Context(), search.BM25))(t)
 	for _, query := range []string{"+jira issue", "jira: open issue"} {
 		result, err := compiled.Search(t.Context(), query, 0)
 		require.NoError(t, err, query)

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -28,11 +28,8 @@ func publicSets(t *testing.T) string {
 // loaded reads the tools and the queries of a folder.
 func loaded(t *testing.T, dir string) (*Catalog, []Query) {
 	t.Helper()
-	catalog, err := LoadCatalog(filepath.Join(dir, "tools.jsonl"))
-	require.NoError(t, err)
-	queries, err := LoadQueries(filepath.Join(dir, "queries.jsonl"))
-	require.NoError(t, err)
-	return catalog, queries
+	catalog := testtools.Must(LoadCatalog(filepath.Join(dir, "tools.jsonl")))(t)
+	return catalog, testtools.Must(LoadQueries(filepath.Join(dir, "queries.jsonl")))(t)
 }
 
 func measure(t *testing.T, dir, set string, options Options) *Report {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -107,8 +108,7 @@ func TestReadRefuses(t *testing.T) {
 	_, err = lock.Read(io.MultiReader(strings.NewReader(text), strings.NewReader("\n\n")))
 	assert.NoError(t, err, "blank lines at the end")
 	// Another layout of the JSON, or Windows line ends, change nothing.
-	read, err := lock.Read(strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(text, "  ", "\t"), "\n", "\r\n")))
-	require.NoError(t, err)
+	read := testtools.Must(lock.Read(strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(text, "  ", "\t"), "\n", "\r\n"))))(t)
 	assert.Equal(t, text, bytesOf(t, read))
 }
 
@@ -123,18 +123,12 @@ func TestWriteFile(t *testing.T) {
 		require.NoError(t, os.Symlink(lock.FileName, link))
 		f.Remove(lock.ID{Name: "ping"})
 		require.NoError(t, f.WriteFile(link))
-		info, err := os.Lstat(link)
-		require.NoError(t, err)
+		info := testtools.Must(os.Lstat(link))(t)
 		assert.NotZero(t, info.Mode()&os.ModeSymlink, "the link stays")
-		info, err = os.Stat(path)
-		require.NoError(t, err)
+		info = testtools.Must(os.Stat(path))(t)
 		assert.Equal(t, os.FileMode(0o640), info.Mode().Perm())
 	}
-	read, err := lock.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, bytesOf(t, f), bytesOf(t, read))
-	left, err := filepath.Glob(path + ".*")
-	require.NoError(t, err)
-	assert.Empty(t, left)
+	assert.Equal(t, bytesOf(t, f), bytesOf(t, testtools.Must(lock.ReadFile(path))(t)))
+	assert.Empty(t, testtools.Must(filepath.Glob(path+".*"))(t))
 	assert.ErrorContains(t, f.WriteFile(filepath.Join(dir, "none", lock.FileName)), "lock: ")
 }

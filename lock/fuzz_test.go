@@ -9,6 +9,7 @@ import (
 	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -23,9 +24,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		first := bytesOf(t, file)
-		again, err := lock.Read(strings.NewReader(first))
-		require.NoError(t, err)
-		require.Equal(t, first, bytesOf(t, again))
+		require.Equal(t, first, bytesOf(t, testtools.Must(lock.Read(strings.NewReader(first)))(t)))
 	})
 }
 

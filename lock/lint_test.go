@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -202,10 +202,8 @@ func TestLintRates(t *testing.T) {
 	tools := 0
 	// azure_mcp is a part of azure_mcp_xl, and ultratool_zh_en has the tools of ultratool_en.
 	for _, set := range strings.Fields("azure_mcp_xl bfcl_live mcpbench metatool_single stabletoolbench tooleyes ultratool_en ultratool_zh") {
-		catalog, err := eval.LoadCatalog(filepath.Join(sets, set, "tools.jsonl"))
-		require.NoError(t, err)
-		docs, err := search.Documents(catalog.Tools, catalog.Annotate)
-		require.NoError(t, err)
+		catalog := testtools.Must(eval.LoadCatalog(filepath.Join(sets, set, "tools.jsonl")))(t)
+		docs := testtools.Must(search.Documents(catalog.Tools, catalog.Annotate))(t)
 		tools += len(docs)
 		seen := map[string]bool{}
 		for _, w := range lock.Lint(docs) {

@@ -58,9 +58,7 @@ func lockOf(t testing.TB, docs ...search.Document) *lock.File {
 
 func bytesOf(t testing.TB, f *lock.File) string {
 	t.Helper()
-	text, err := lock.Bytes(f)
-	require.NoError(t, err)
-	return string(text)
+	return string(testtools.Must(lock.Bytes(f))(t))
 }
 
 func TestVerify(t *testing.T) {
@@ -178,8 +176,7 @@ func TestFindingsAsJSON(t *testing.T) {
 	findings := lockOf(t, approved(t)...).Verify(append(approved(t)[:2],
 		document(t, "evil\u202e", "weather", "Current weather of a city", cityParameters),
 		document(t, "", "ping", "Hid\u200bden", ""), search.Document{Name: "a\xff"}))
-	text, err := json.Marshal(findings)
-	require.NoError(t, err)
+	text := testtools.Must(json.Marshal(findings))(t)
 	hash := func(i int) string { return `"sha256":"` + findings[i].Is.SHA256() + `"` }
 	assert.Equal(t, `[{"changes":[],"kind":"refused","name":"a`+"\ufffd"+`","namespace":"",`+
 		`"reason":"its name, namespace or description is not UTF-8"},`+
@@ -222,9 +219,7 @@ func opened(t testing.TB, onBlocked func(context.Context, lock.Finding), docs ..
 	t.Helper()
 	path := filepath.Join(t.TempDir(), lock.FileName)
 	require.NoError(t, lockOf(t, docs...).WriteFile(path))
-	l, err := lock.Open(path, onBlocked)
-	require.NoError(t, err)
-	return l, path
+	return testtools.Must(lock.Open(path, onBlocked))(t), path
 }
 
 func TestFilter(t *testing.T) {
@@ -396,8 +391,7 @@ func TestPropertiesOfFiles(t *testing.T) {
 		random.Shuffle(len(docs), func(i, j int) { docs[i], docs[j] = docs[j], docs[i] })
 		require.Equal(t, text, bytesOf(t, lockOf(t, docs...)), "in another order")
 		require.NotRegexp(t, `[^\P{C}\n]`, text, "hidden characters in the file")
-		read, err := lock.Read(strings.NewReader(text))
-		require.NoError(t, err)
+		read := testtools.Must(lock.Read(strings.NewReader(text)))(t)
 		require.Equal(t, text, bytesOf(t, read), "read and written again")
 		require.Equal(t, f.Definitions(), read.Definitions())
 
@@ -412,9 +406,7 @@ func TestPropertiesOfFiles(t *testing.T) {
 		case 1:
 			own.Desc += testtools.Pick(random, []string{"x", "\u200b"})
 		case 2:
-			definition, err := own.ToJSONSchema()
-			require.NoError(t, err)
-			copied := *definition
+			copied := *testtools.Must(own.ToJSONSchema())(t)
 			copied.Description += testtools.Pick(random, []string{"x", "\u200b"})
 			own.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(&copied)
 		}

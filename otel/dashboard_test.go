@@ -79,8 +79,7 @@ func TestDocsListTheMetrics(t *testing.T) {
 		{"otel.go", `(?m)^//\ttoolsearch\..*$`, "//\t%s %s %s "},
 		{"../docs/operating.md", "(?m)^\\| `toolsearch\\.[^|]*\\| (?:histogram|counter|gauge) .*$", "| `%s` | %s | `%s` |"},
 	} {
-		text := testtools.ReadFile(t, doc.path)
-		rows := regexp.MustCompile(doc.row).FindAllString(text, -1)
+		rows := regexp.MustCompile(doc.row).FindAllString(testtools.ReadFile(t, doc.path), -1)
 		squeezed := strings.Join(rows, "\n")
 		squeezed = regexp.MustCompile(`(?m) +`).ReplaceAllString(squeezed, " ")
 		instruments := played(t)

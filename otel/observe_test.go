@@ -109,8 +109,7 @@ func TestToolNamesAreBounded(t *testing.T) {
 // ranks nothing, so the place comes from the search before it.
 func TestRankWithoutARunner(t *testing.T) {
 	tel, observe := observing()
-	middleware, err := toolsearch.New(t.Context(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: observe})
-	require.NoError(t, err)
+	middleware := testtools.Must(toolsearch.New(t.Context(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: observe}))(t)
 	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 		Name: "reporter", Description: "Tells the news", Handlers: []adk.ChatModelAgentMiddleware{middleware},
 		Model: toolsearchtest.NewModel[*schema.Message](searching("mail weather"), searching("select:send_mail"),

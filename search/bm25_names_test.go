@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -75,11 +76,9 @@ func TestBM25NamesOfMany(t *testing.T) {
 	s := searcherOf(t, search.BM25, docs...)
 	for _, query := range []string{"get issue", "get iss", "call get_issue and get_issue_log", "issue", "get issue log", "get_all mcp__s1__get_issue"} {
 		q := search.ParseQuery(query)
-		all, err := s.Search(t.Context(), q)
-		require.NoError(t, err)
+		all := testtools.Must(s.Search(t.Context(), q))(t)
 		for _, q.Limit = range []int{1, 2, 5, 20, 200} {
-			some, err := s.Search(t.Context(), q)
-			require.NoError(t, err)
+			some := testtools.Must(s.Search(t.Context(), q))(t)
 			assert.Equal(t, all.Hits[:min(q.Limit, len(all.Hits))], some.Hits, "%q: %d hits", query, q.Limit)
 			assert.Equal(t, len(all.Hits), max(some.Total, len(some.Hits)), "%q: how many match, at %d hits", query, q.Limit)
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -100,8 +100,7 @@ func TestBM25ReadsNamespaces(t *testing.T) {
 	allowed.Allowed = func(doc int) bool { return doc == 1 }
 	assert.Equal(t, []int{1}, bestOf(t, s, allowed))
 
-	some, err := s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3})
-	require.NoError(t, err)
+	some := testtools.Must(s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3}))(t)
 	alone := searcherOf(t, search.BM25, docs[1:4]...)
 	for _, query := range []string{"weather", "planets tides", "planet level"} {
 		want := hitsOf(t, alone, search.ParseQuery(query))

@@ -84,8 +84,7 @@ func TestBM25Finds(t *testing.T) {
 		got := bestOf(t, s, search.NewNarrower(docs).Narrow(search.Query{Text: "create issue", Namespace: namespace}, nil))
 		assert.Equal(t, want, got, "in namespace %q", namespace)
 	}
-	got := bestOf(t, s, search.Query{Keywords: []string{"weather"}, Limit: 1})
-	assert.Equal(t, []int{0}, got, "a query without text")
+	assert.Equal(t, []int{0}, bestOf(t, s, search.Query{Keywords: []string{"weather"}, Limit: 1}), "a query without text")
 }
 
 // An index that several workers build at the same time has the same hits and scores as an index of
@@ -158,8 +157,7 @@ func TestBM25ReadsWholeSchemas(t *testing.T) {
 	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: search.BM25})
 	require.NoError(t, err)
 	for _, word := range []string{"innermost", "walnut", "element", "hazelnut", "pecan", "cashew", "almond", "pistachio", "nested"} {
-		result, err := catalog.Search(context.Background(), word, 5)
-		require.NoError(t, err)
+		result := testtools.Must(catalog.Search(context.Background(), word, 5))(t)
 		assert.Equal(t, []string{"nuts"}, testtools.MatchNames(result), "%s", word)
 	}
 }

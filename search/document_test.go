@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -23,16 +24,14 @@ func mailInfo() *schema.ToolInfo {
 
 func TestDocuments(t *testing.T) {
 	infos := []*schema.ToolInfo{mailInfo(), {Name: "clock"}}
-	docs, err := search.Documents(infos, nil)
-	require.NoError(t, err)
+	docs := testtools.Must(search.Documents(infos, nil))(t)
 	require.Len(t, docs, 2)
 	mail, clock := docs[0], docs[1]
 	parameters := []search.Parameter{{Name: "to", Description: "Whom to", Enum: []string{"all", "me"}}}
 	assert.Equal(t, search.Document{Name: "mcp__post__send_mail", Description: "Sends", Parameters: parameters,
 		Annotation: search.Annotation{Namespace: "post"}, Info: mail.Info}, mail)
 	assert.Equal(t, search.Document{Name: "clock", Info: clock.Info}, clock)
-	definition, err := clock.Info.ToJSONSchema()
-	require.NoError(t, err)
+	definition := testtools.Must(clock.Info.ToJSONSchema())(t)
 	require.NotNil(t, definition, "the schema of a tool without parameters")
 	assert.Equal(t, "object", definition.Type)
 
@@ -56,8 +55,7 @@ func TestDocuments(t *testing.T) {
 func TestDocumentsAreCopies(t *testing.T) {
 	info := mailInfo()
 	bare := &schema.ToolInfo{Name: "clock"}
-	docs, err := search.Documents([]*schema.ToolInfo{info, bare}, nil)
-	require.NoError(t, err)
+	docs := testtools.Must(search.Documents([]*schema.ToolInfo{info, bare}, nil))(t)
 	assert.NotSame(t, info, docs[0].Info)
 	info.Name, info.Desc, info.Extra["team"] = "lies", "Lies", "liars"
 	assert.Equal(t, "mcp__post__send_mail", docs[0].Info.Name)

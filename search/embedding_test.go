@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -66,9 +67,7 @@ func mails() []search.Document {
 
 func rebuilt(t *testing.T, s search.Searcher, docs []search.Document) search.Searcher {
 	t.Helper()
-	next, err := s.(search.Rebuilder).Rebuild(t.Context(), docs)
-	require.NoError(t, err)
-	return next
+	return testtools.Must(s.(search.Rebuilder).Rebuild(t.Context(), docs))(t)
 }
 
 // texts returns all texts that the embedder got so far.
@@ -273,8 +272,7 @@ func TestEmbeddingHangs(t *testing.T) {
 // A query is cut to a length that embedding services accept.
 func TestEmbeddingLongQuery(t *testing.T) {
 	e := &wordEmbedder{}
-	s := searcherOf(t, search.Embedding(e), doc("get_weather", ""))
-	hitsOf(t, s, search.ParseQuery(strings.Repeat("天气 ", 1000)))
+	hitsOf(t, searcherOf(t, search.Embedding(e), doc("get_weather", "")), search.ParseQuery(strings.Repeat("天气 ", 1000)))
 	texts := e.texts()
 	require.Greater(t, len(texts), 1)
 	assert.LessOrEqual(t, len([]rune(texts[1])), 1000, "code points")

@@ -45,8 +45,7 @@ func entriesIn(t *testing.T, path string, first int) (found []int) {
 		key, _ := storeEntry(n)
 		keys = append(keys, key)
 	}
-	vectors, err := search.NewFileStore(path).Load(context.Background(), keys)
-	require.NoError(t, err)
+	vectors := testtools.Must(search.NewFileStore(path).Load(context.Background(), keys))(t)
 	require.Len(t, vectors, first)
 	for n, v := range vectors {
 		if v == nil {
@@ -99,9 +98,7 @@ func TestFileStoreFollowsLinks(t *testing.T) {
 		saveEntries(t, search.NewFileStore(link), n)
 		assert.Len(t, entriesIn(t, target, 2), n+1)
 	}
-	info, err := os.Lstat(link)
-	require.NoError(t, err)
-	assert.NotZero(t, info.Mode()&os.ModeSymlink)
+	assert.NotZero(t, testtools.Must(os.Lstat(link))(t).Mode()&os.ModeSymlink)
 }
 
 // The same vectors in the same order make the same bytes. To save them again adds no bytes.
@@ -126,9 +123,7 @@ func TestFileStoreBound(t *testing.T) {
 	s.MaxBytes = 8 + 10*storeRecord
 	for n := range 100 {
 		saveEntries(t, s, n)
-		info, err := os.Stat(path)
-		require.NoError(t, err)
-		require.LessOrEqual(t, info.Size(), s.MaxBytes, "bytes after %d were saved", n+1)
+		require.LessOrEqual(t, testtools.Must(os.Stat(path))(t).Size(), s.MaxBytes, "bytes after %d were saved", n+1)
 		found := entriesIn(t, path, n+1)
 		require.Contains(t, found, n, "after %d were saved", n+1)
 		require.GreaterOrEqual(t, len(found), min(n+1, 5), "after %d were saved, the file has %v", n+1, found)
@@ -155,12 +150,8 @@ func TestFileStoreConcurrent(t *testing.T) {
 	saveConcurrently(t, path, func(*search.FileStore) *search.FileStore { return search.NewFileStore(path) })
 	found := entriesIn(t, path, 120)
 	assert.NotEmpty(t, found)
-	info, err := os.Stat(path)
-	require.NoError(t, err)
-	assert.EqualValues(t, 8+len(found)*storeRecord, info.Size(), "bytes")
-	files, err := os.ReadDir(filepath.Dir(path))
-	require.NoError(t, err)
-	assert.Len(t, files, 1)
+	assert.EqualValues(t, 8+len(found)*storeRecord, testtools.Must(os.Stat(path))(t).Size(), "bytes")
+	assert.Len(t, testtools.Must(os.ReadDir(filepath.Dir(path)))(t), 1)
 }
 
 func saveConcurrently(t *testing.T, path string, storeOf func(*search.FileStore) *search.FileStore) {
@@ -230,8 +221,7 @@ func TestFileStoreFlush(t *testing.T) {
 		key, vector := largeEntry(n)
 		keys = append(keys, key)
 		require.NoError(t, s.Save(context.Background(), []string{key}, [][]float32{vector}))
-		info, err := os.Stat(path)
-		require.NoError(t, err)
+		info := testtools.Must(os.Stat(path))(t)
 		if info.Size() != size {
 			writes, size = writes+1, info.Size()
 		}
@@ -239,15 +229,12 @@ func TestFileStoreFlush(t *testing.T) {
 	}
 	assert.Less(t, writes, 60, "how often the file was written")
 	require.NoError(t, s.Flush())
-	vectors, err := search.NewFileStore(path).Load(context.Background(), keys)
-	require.NoError(t, err)
+	vectors := testtools.Must(search.NewFileStore(path).Load(context.Background(), keys))(t)
 	for n := range keys {
 		_, want := largeEntry(n)
 		require.Equal(t, want, vectors[n], "entry %d", n)
 	}
-	again, err := s.Load(context.Background(), keys[:1])
-	require.NoError(t, err)
-	assert.Equal(t, vectors[:1], again, "a vector that is loaded after Flush")
+	assert.Equal(t, vectors[:1], testtools.Must(s.Load(context.Background(), keys[:1]))(t), "a vector that is loaded after Flush")
 	require.NoError(t, s.Flush())
 	require.NoError(t, search.NewFileStore(filepath.Join(t.TempDir(), "none")).Flush())
 }

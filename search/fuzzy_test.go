@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -72,8 +71,7 @@ func TestFuzzyLimits(t *testing.T) {
 	for _, tt := range []struct{ maxHits, limit, want int }{{0, 20, 5}, {0, 3, 3}, {8, 20, 8}, {-1, 20, 12}} {
 		q := search.ParseQuery("wether")
 		q.Limit = tt.limit
-		answer, err := searcherOf(t, search.FuzzyOptions{MaxHits: tt.maxHits}.Index, docs...).Search(t.Context(), q)
-		require.NoError(t, err)
+		answer := testtools.Must(searcherOf(t, search.FuzzyOptions{MaxHits: tt.maxHits}.Index, docs...).Search(t.Context(), q))(t)
 		assert.Len(t, answer.Hits, tt.want, "%+v", tt)
 		assert.Equal(t, 12, answer.Total, "%+v", tt)
 		assert.Equal(t, "get_weather_a", docs[answer.Hits[0].Doc].Name, "%+v", tt)

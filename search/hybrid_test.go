@@ -192,8 +192,7 @@ func TestHybridFailures(t *testing.T) {
 func TestHybridRestricts(t *testing.T) {
 	docs := numbered(4)
 	s := searcherOf(t, search.Hybrid(part(9, 3, 1, 0)), docs...)
-	some, err := s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3})
-	require.NoError(t, err)
+	some := testtools.Must(s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3}))(t)
 	require.Equal(t, []int{1, 2}, bestOf(t, some, search.ParseQuery("anything")))
 	for i, hit := range hitsOf(t, some, search.ParseQuery("anything")) {
 		assert.InDelta(t, addedBy([]float64{3, 1}[i], 3, 1, 0), hit.Score, 1e-9)
@@ -235,8 +234,7 @@ func TestHybridAtOnce(t *testing.T) {
 		meet(&building)
 		return testtools.Canned{Hits: scoredHits(1), During: func() { meet(&searching) }}, nil
 	}
-	s := searcherOf(t, search.Hybrid(index, index, index), numbered(1)...)
-	assert.Len(t, hitsOf(t, s, search.ParseQuery("anything")), 1)
+	assert.Len(t, hitsOf(t, searcherOf(t, search.Hybrid(index, index, index), numbered(1)...), search.ParseQuery("anything")), 1)
 }
 
 func TestHybridMistakes(t *testing.T) {

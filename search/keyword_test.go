@@ -58,11 +58,9 @@ func TestKeywordScores(t *testing.T) {
 		{"pser", map[string]float64{"HTTPServer": inName}},
 		{"nothing", map[string]float64{}},
 	}
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
-	require.NoError(t, err)
+	catalog := testtools.Must(toolsearch.NewCatalogFromInfos(context.Background(), infos, nil))(t)
 	for _, tt := range tests {
-		result, err := catalog.Search(context.Background(), tt.query, 10)
-		require.NoError(t, err)
+		result := testtools.Must(catalog.Search(context.Background(), tt.query, 10))(t)
 		got := map[string]float64{}
 		for _, m := range result.Matches {
 			got[m.Info.Name] = m.Score
@@ -100,14 +98,11 @@ func TestKeywordEqualsOracle(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		infos := testtools.RandomCatalog(random, 1+random.IntN(300))
 		theirs := testtools.NewOracle(t, infos)
-		ours, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
-		require.NoError(t, err)
+		ours := testtools.Must(toolsearch.NewCatalogFromInfos(context.Background(), infos, nil))(t)
 		for range 150 {
 			query, limit := testtools.RandomQuery(random, infos), 1+random.IntN(50)
 			want := theirs.Search(t, query, limit)
-			result, err := ours.Search(context.Background(), query, limit)
-			require.NoError(t, err)
-			got := testtools.MatchNames(result)
+			got := testtools.MatchNames(testtools.Must(ours.Search(context.Background(), query, limit))(t))
 			if len(got)+len(want) > 0 { // an answer without matches may be nil or empty
 				require.Equal(t, want, got, "seed %d, query %q, limit %d", seed, query, limit)
 			}

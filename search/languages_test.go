@@ -25,13 +25,11 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 //
 //	go test -run Languages -update ./search
 func TestLanguages(t *testing.T) {
-	files, err := filepath.Glob("testdata/languages/*.txt")
-	require.NoError(t, err)
+	files := testtools.Must(filepath.Glob("testdata/languages/*.txt"))(t)
 	require.Len(t, files, 8)
 	var ranks, lines strings.Builder
 	for _, file := range files {
-		text := testtools.ReadFile(t, file)
-		tools, questions, isSplit := strings.Cut(text, "\n\n")
+		tools, questions, isSplit := strings.Cut(testtools.ReadFile(t, file), "\n\n")
 		require.True(t, isSplit, file)
 		var docs []search.Document
 		for i, description := range strings.Split(tools, "\n") {
@@ -92,8 +90,7 @@ func TestLanguagesExplained(t *testing.T) {
 
 		s = searcherOf(t, search.BM25, english...)
 		for doc := range english {
-			e := explained(t, s, q, doc)
-			assert.NotContains(t, e.String(), tt.reason, "%s, in a catalog without function words", tt.query)
+			assert.NotContains(t, explained(t, s, q, doc).String(), tt.reason, "%s, in a catalog without function words", tt.query)
 		}
 	}
 }

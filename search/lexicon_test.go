@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -37,9 +38,7 @@ func withLexicon(t *testing.T, lexicon string, docs ...search.Document) search.S
 
 func findingsOf(t *testing.T, lexicon *search.Lexicon, docs []search.Document) []string {
 	t.Helper()
-	findings, err := lexicon.Check(t.Context(), docs)
-	require.NoError(t, err)
-	return findings
+	return testtools.Must(lexicon.Check(t.Context(), docs))(t)
 }
 
 // A line of meanings may be written in several ways.

@@ -50,8 +50,7 @@ func TestLSAFindsNothingWithoutAWordOfTheCatalog(t *testing.T) {
 		{"no tool", nil, "parcel"},
 		{"tools without text", []search.Document{doc("", ""), doc("?", "")}, "parcel"},
 	} {
-		s := searcherOf(t, search.LSA, test.docs...)
-		assert.Empty(t, bestOf(t, s, search.ParseQuery(test.query)), test.name)
+		assert.Empty(t, bestOf(t, searcherOf(t, search.LSA, test.docs...), search.ParseQuery(test.query)), test.name)
 	}
 }
 

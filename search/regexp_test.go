@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
@@ -173,8 +172,7 @@ func TestRegexpRestricts(t *testing.T) {
 			numbers = append(numbers, i)
 		}
 	}
-	s, err := searcherOf(t, search.Regexp, docs...).(search.Restricter).Restrict(t.Context(), numbers)
-	require.NoError(t, err)
+	s := testtools.Must(searcherOf(t, search.Regexp, docs...).(search.Restricter).Restrict(t.Context(), numbers))(t)
 	answer, err := s.Search(t.Context(), search.Query{Text: "0{100}|0{800}"})
 	assert.NoError(t, err)
 	assert.Equal(t, len(numbers), answer.Total)

@@ -235,8 +235,7 @@ func TestRetrieverAsksFurther(t *testing.T) {
 func TestRetrieverRestricts(t *testing.T) {
 	docs := abc()
 	s := searcherOf(t, search.Retriever(answering(scored("b", 0), scored("a", 0), scored("c", 0))), docs...)
-	some, err := s.(search.Restricter).Restrict(t.Context(), []int{0, 2})
-	require.NoError(t, err)
+	some := testtools.Must(s.(search.Restricter).Restrict(t.Context(), []int{0, 2}))(t)
 	assert.Equal(t, []search.Hit{{Doc: 0, Score: 1}, {Doc: 2, Score: 0.5}}, hitsOf(t, some, search.ParseQuery("letter")))
 }
 
@@ -375,14 +374,11 @@ func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	for _, tool := range testtools.NewsTools() {
 		infos = append(infos, testtools.MustInfo(t, tool))
 	}
-	before, err := search.Documents(infos, nil)
-	require.NoError(t, err)
-	_, err = search.StoreDocuments(t.Context(), e, before, nil)
+	_, err := search.StoreDocuments(t.Context(), e, testtools.Must(search.Documents(infos, nil))(t), nil)
 	require.NoError(t, err)
 	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], &toolsearch.CatalogOptions{Index: search.Retriever(e)})
 	require.NoError(t, err)
-	result, err := after.Search(t.Context(), "weather of a city where", 50)
-	require.NoError(t, err)
+	result := testtools.Must(after.Search(t.Context(), "weather of a city where", 50))(t)
 	assert.NotContains(t, testtools.MatchNames(result), "get_weather", "the found tools")
 	assert.Len(t, result.Matches, 4) // every tool has the parameter "city: Where"
 }
@@ -444,8 +440,7 @@ func TestSchemaDocumentOfHostileTools(t *testing.T) {
 
 func TestStoreDocuments(t *testing.T) {
 	e := &engine{}
-	first, err := search.StoreDocuments(t.Context(), e, numbered(207), nil)
-	require.NoError(t, err)
+	first := testtools.Must(search.StoreDocuments(t.Context(), e, numbered(207), nil))(t)
 	require.Equal(t, 207, first.Written)
 	require.Len(t, first.Hashes, 207)
 	require.Equal(t, []int{100, 100, 7}, e.batches)

@@ -38,9 +38,7 @@ func numbered(n int) (docs []search.Document) {
 
 func searcherOf(t testing.TB, index search.Indexer, docs ...search.Document) search.Searcher {
 	t.Helper()
-	s, err := index(context.Background(), docs)
-	require.NoError(t, err)
-	return s
+	return testtools.Must(index(context.Background(), docs))(t)
 }
 
 // find returns only the hits of a searcher.
@@ -173,8 +171,7 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 			assertList(t, allowed, some.Hits, "%q among even documents", q.Text)
 			assert.Equal(t, len(allowed), some.Total, "%q among even documents", q.Text)
 			q.Limit = 1 + random.IntN(8)
-			best, err := s.Search(ctx, q)
-			require.NoError(t, err)
+			best := testtools.Must(s.Search(ctx, q))(t)
 			assertList(t, all[:min(q.Limit, len(all))], best.Hits, "%q, limit %d", q.Text, q.Limit)
 			assert.Equal(t, len(all), best.Total, "%q, limit %d", q.Text, q.Limit)
 		}
@@ -184,8 +181,7 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 	}
 
 	docs := randomDocs(rand.New(rand.NewPCG(1, 1)), 50)
-	s := searcherOf(t, index, docs...)
-	assert.Empty(t, hitsOf(t, s, search.Query{}), "empty query")
+	assert.Empty(t, hitsOf(t, searcherOf(t, index, docs...), search.Query{}), "empty query")
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err := index(done, docs)
@@ -206,10 +202,9 @@ func checkNoTrace(t *testing.T, index search.Indexer, s search.Searcher, docs []
 	want := searcherOf(t, index, alone...)
 	got, isSeen := s, func(doc int) bool { return slices.Contains(seen, doc) }
 	if restricter, ok := s.(search.Restricter); ok {
-		restricted, err := restricter.Restrict(t.Context(), seen)
-		require.NoError(t, err)
+		restricted := testtools.Must(restricter.Restrict(t.Context(), seen))(t)
 		got, isSeen = restricted, nil
-		_, err = restricter.Restrict(t.Context(), []int{len(docs)})
+		_, err := restricter.Restrict(t.Context(), []int{len(docs)})
 		assert.Error(t, err, "restricted to a document outside the catalog")
 		_, err = restricter.Restrict(t.Context(), []int{0, 0})
 		assert.Error(t, err, "restricted to a document twice")
@@ -354,14 +349,10 @@ func askTool(t *testing.T, config toolsearch.Config, queries ...string) (answer 
 			event = e
 		}
 	}
-	middleware, err := toolsearch.New(t.Context(), &config)
+	_, runCtx, err := testtools.Must(toolsearch.New(t.Context(), &config))(t).BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
-	_, runCtx, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	arguments, err := json.Marshal(map[string]any{"query": queries})
-	require.NoError(t, err)
-	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(t.Context(), string(arguments))
-	require.NoError(t, err)
+	arguments := testtools.Must(json.Marshal(map[string]any{"query": queries}))(t)
+	text := testtools.Must(runCtx.Tools[0].(tool.InvokableTool).InvokableRun(t.Context(), string(arguments)))(t)
 	require.NoError(t, json.Unmarshal([]byte(text), &answer))
 	return answer, event
 }
@@ -563,8 +554,7 @@ func TestQueryReaders(t *testing.T) {
 		{search.Regexp, "+x github: y", "", "+x github: y", 0, "0123"},
 		{search.Regexp, " github:.* ", "github", "github:.*", 0, "0"},
 	} {
-		s := searcherOf(t, tt.index, docs...)
-		q := n.Narrow(n.Read(s, tt.text, tt.namespace, nil), nil)
+		q := n.Narrow(n.Read(searcherOf(t, tt.index, docs...), tt.text, tt.namespace, nil), nil)
 		assert.Equal(t, tt.rank, q.Text, "%q in %q", tt.text, tt.namespace)
 		assert.Len(t, q.Keywords, tt.words, "%q in %q", tt.text, tt.namespace)
 		assert.Equal(t, tt.allowed, allowedOf(q, len(docs)), "%q in %q", tt.text, tt.namespace)

@@ -137,8 +137,7 @@ func TestSimilarityFloorAndTies(t *testing.T) {
 		{2*1./(1+3) - 1e-9, "[{0 0.5} {1 0.5}]"},
 	} {
 		index := search.SimilarityOptions{Floor: tt.floor, WordBonus: -1}.Index
-		hits := hitsOf(t, searcherOf(t, index, docs...), search.ParseQuery("x"))
-		assert.Equal(t, tt.want, fmt.Sprint(hits), "floor %v", tt.floor)
+		assert.Equal(t, tt.want, fmt.Sprint(hitsOf(t, searcherOf(t, index, docs...), search.ParseQuery("x"))), "floor %v", tt.floor)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // call runs a command line.
@@ -45,9 +46,7 @@ func written(t *testing.T, name, text string) string {
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	require.NoError(t, err)
-	return string(text)
+	return string(testtools.Must(json.Marshal(v))(t))
 }
 
 // myself is the entry of an mcpServers file for a server of the tests.

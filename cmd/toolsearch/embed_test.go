@@ -16,6 +16,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // An embedServer is an endpoint on the loopback address whose vectors know five meanings.
@@ -125,9 +126,7 @@ func TestProgressOfSlowSearches(t *testing.T) {
 			return false
 		}
 		c := &cli.Call{Stdin: strings.NewReader(""), Out: io.Discard, Stderr: stderr, Live: true}
-		code, err := dispatch(t.Context(), c, s.line(line+" -searcher embedding", parcels(t, 2)))
-		require.NoError(t, err)
-		assert.Equal(t, cli.Found, code)
+		assert.Equal(t, cli.Found, testtools.Must(dispatch(t.Context(), c, s.line(line+" -searcher embedding", parcels(t, 2))))(t))
 		assert.Equal(t, 2, s.requests)
 	}
 }

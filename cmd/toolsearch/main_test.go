@@ -315,8 +315,7 @@ func TestCostPicture(t *testing.T) {
 func TestCostInREADME(t *testing.T) {
 	readme := testtools.ReadFile(t, "README.md")
 	for file, from := range map[string]string{"cost": "tools: ", "cost-log": "The log: "} {
-		golden := testtools.ReadFile(t, "testdata/"+file+".golden")
-		_, shown, ok := strings.Cut(golden, from)
+		_, shown, ok := strings.Cut(testtools.ReadFile(t, "testdata/"+file+".golden"), from)
 		require.True(t, ok, file)
 		assert.Contains(t, readme, "\n"+from+shown+"```", file)
 	}

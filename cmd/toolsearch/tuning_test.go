@@ -23,10 +23,8 @@ import (
 // The figures on hints are those of docs/tuning.md. The other figures of that page are in the golden
 // files of its commands.
 func TestTuningHints(t *testing.T) {
-	catalog, err := eval.LoadCatalog("testdata/tuning/after.jsonl")
-	require.NoError(t, err)
-	queries, err := eval.LoadQueries("testdata/tuning/queries.jsonl")
-	require.NoError(t, err)
+	catalog := testtools.Must(eval.LoadCatalog("testdata/tuning/after.jsonl"))(t)
+	queries := testtools.Must(eval.LoadQueries("testdata/tuning/queries.jsonl"))(t)
 	hints := map[string]string{
 		"ship__track":         "shipment shipping",
 		"ship__rate":          "postage shipping cost",
@@ -44,8 +42,7 @@ func TestTuningHints(t *testing.T) {
 			}
 			return search.BM25(ctx, docs)
 		}
-		report, err := eval.Run(t.Context(), catalog, queries, eval.Options{Index: hinted, Resamples: -1})
-		require.NoError(t, err)
+		report := testtools.Must(eval.Run(t.Context(), catalog, queries, eval.Options{Index: hinted, Resamples: -1}))(t)
 		percent := func(metric string) float64 {
 			mean, _ := report.Mean(metric)
 			return 100 * mean.Value

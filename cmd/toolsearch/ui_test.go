@@ -122,13 +122,10 @@ func serveUI(t *testing.T, args ...string) (ask func(path string, into any), int
 		stdout.Close()
 		ended <- code
 	}()
-	line, err := bufio.NewReader(printed).ReadString('\n')
-	require.NoError(t, err)
-	address := strings.TrimSpace(line)
+	address := strings.TrimSpace(testtools.Must(bufio.NewReader(printed).ReadString('\n'))(t))
 	require.Regexp(t, `^http://127\.0\.0\.1:\d+/[\w-]{32}/$`, address)
 	ask = func(path string, into any) {
-		response, err := http.Get(address + "api/" + path)
-		require.NoError(t, err)
+		response := testtools.Must(http.Get(address + "api/" + path))(t)
 		defer response.Body.Close()
 		require.Equal(t, http.StatusOK, response.StatusCode)
 		require.NoError(t, json.NewDecoder(response.Body).Decode(into))

@@ -51,9 +51,7 @@ func replayed(t *testing.T, tools []*schema.ToolInfo, config toolsearch.Config, 
 // compared returns the report on conversations with the tools.
 func compared(t *testing.T, tools []*schema.ToolInfo, p *Provider, shapes []Shape) *Report {
 	t.Helper()
-	r, err := Compare(t.Context(), tools, p, shapes)
-	require.NoError(t, err)
-	return r
+	return testtools.Must(Compare(t.Context(), tools, p, shapes))(t)
 }
 
 // words is a text of n tokens.
@@ -441,8 +439,7 @@ func TestProviders(t *testing.T) {
 
 func TestReadProviders(t *testing.T) {
 	const line = `{"name":"a","model":"m","input":1,"cached":0.5,"output":2,"cache":"automatic","ttl":"5m","wire":"chat","date":"2026-01-02","source":"here"}`
-	list, err := ReadProviders(strings.NewReader("[" + line + "]"))
-	require.NoError(t, err)
+	list := testtools.Must(ReadProviders(strings.NewReader("[" + line + "]")))(t)
 	assert.Equal(t, []Provider{{Name: "a", Model: "m", Input: 1, Cached: 0.5, Output: 2, Cache: CacheAutomatic, TTL: Duration(5 * time.Minute),
 		Wire: WireChat, Date: "2026-01-02", Source: "here"}}, list)
 	for _, test := range []struct{ old, new, want string }{

@@ -20,6 +20,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // billedModel is a planned model that says what a provider bills.
@@ -66,8 +67,7 @@ func recordLog(t *testing.T, tools []*schema.ToolInfo, way Way, p *Provider, c C
 	for _, info := range tools {
 		config.DynamicTools = append(config.DynamicTools, &standIn{info, m.answers})
 	}
-	middleware, err := toolsearch.New(t.Context(), &config)
-	require.NoError(t, err)
+	middleware := testtools.Must(toolsearch.New(t.Context(), &config))(t)
 	var static []tool.BaseTool
 	for _, info := range own {
 		static = append(static, &standIn{info, m.answers})
@@ -77,8 +77,7 @@ func recordLog(t *testing.T, tools []*schema.ToolInfo, way Way, p *Provider, c C
 		Handlers: []adk.ChatModelAgentMiddleware{&recorder{log: logger, way: way}, middleware},
 	}
 	agentConfig.ToolsConfig.Tools = static
-	agent, err := adk.NewChatModelAgent(t.Context(), agentConfig)
-	require.NoError(t, err)
+	agent := testtools.Must(adk.NewChatModelAgent(t.Context(), agentConfig))(t)
 	events := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent}).Run(t.Context(), []adk.Message{
 		schema.UserMessage("Go on."), schema.AssistantMessage(filler(c.History), nil), schema.UserMessage(defaultQuestion),
 	})
@@ -208,8 +207,7 @@ func TestReadLogFails(t *testing.T) {
 	_, err := ReadLog(io.MultiReader(strings.NewReader(logged(ok)), strings.NewReader(strings.Repeat(strings.Repeat(" ", 1<<19)+"\n", 129))))
 	assert.ErrorContains(t, err, "line 129: more than 64 MiB")
 
-	runs, err := ReadLog(strings.NewReader(strings.Repeat(logged(ok), 2)))
-	require.NoError(t, err)
+	runs := testtools.Must(ReadLog(strings.NewReader(strings.Repeat(logged(ok), 2))))(t)
 	_, err = CompareLog(t.Context(), Tools(3, 50), provider(t, "openai"), runs)
 	assert.ErrorContains(t, err, "calls none of the catalog's 3 tools")
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 func matches(t *testing.T, pattern string, tool naming.Tool) bool {
 	t.Helper()
-	p, err := naming.ParsePattern(pattern)
-	require.NoError(t, err)
+	p := testtools.Must(naming.ParsePattern(pattern))(t)
 	return p.Matches(&tool)
 }
 

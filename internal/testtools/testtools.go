@@ -266,3 +266,12 @@ func MustInfo(t testing.TB, tl tool.BaseTool) *schema.ToolInfo {
 	require.NoError(t, err)
 	return info
 }
+
+// Must returns the value of a step that must not fail, as in Must(os.Getwd())(t).
+func Must[T any](value T, err error) func(t testing.TB, msgAndArgs ...any) T {
+	return func(t testing.TB, msgAndArgs ...any) T {
+		t.Helper()
+		require.NoError(t, err, msgAndArgs...)
+		return value
+	}
+}

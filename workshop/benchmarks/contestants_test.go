@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -48,33 +49,26 @@ func TestToolsAreTheSameEveryTime(t *testing.T) {
 
 func definitionOf(t *testing.T, info *schema.ToolInfo) string {
 	t.Helper()
-	parameters, err := info.ParamsOneOf.ToJSONSchema()
-	require.NoError(t, err)
-	text, err := json.Marshal(parameters)
-	require.NoError(t, err)
+	text := testtools.Must(json.Marshal(testtools.Must(info.ParamsOneOf.ToJSONSchema())(t)))(t)
 	return fmt.Sprint(info.Name, info.Desc, string(text))
 }
 
 // The comparison is fair only if every contestant finds the right tools.
 func TestEveryContestantFindsTheNamedTool(t *testing.T) {
-	f, err := newField(t.Context(), 1000)
-	require.NoError(t, err)
+	f := testtools.Must(newField(t.Context(), 1000))(t)
 	for _, c := range Contestants {
 		t.Run(c.Name, func(t *testing.T) {
-			searcher, err := c.Index(t.Context(), f.docs)
-			require.NoError(t, err)
+			searcher := testtools.Must(c.Index(t.Context(), f.docs))(t)
 			if closer, ok := searcher.(io.Closer); ok {
 				defer closer.Close()
 			}
-			door, err := f.door(t.Context(), searcher)
-			require.NoError(t, err)
+			door := testtools.Must(f.door(t.Context(), searcher))(t)
 			for _, q := range f.questions {
 				limit := 5
 				if c.Name == "Similarity" {
 					limit = 25 // it compares whole texts, and a server's tools have similar texts
 				}
-				names, err := ask(t.Context(), door, arguments(c.words(q), limit))
-				require.NoError(t, err)
+				names := testtools.Must(ask(t.Context(), door, arguments(c.words(q), limit)))(t)
 				assert.NotEmpty(t, names, "found by %q", c.words(q))
 				if q.Named {
 					assert.Contains(t, names, q.Tool, "found by %q", c.words(q))
@@ -108,12 +102,10 @@ func TestBleve(t *testing.T) {
 	}
 	for name, index := range map[string]search.Indexer{"one field": Bleve, "fields": BleveFields} {
 		t.Run(name, func(t *testing.T) {
-			searcher, err := index(t.Context(), docs)
-			require.NoError(t, err)
+			searcher := testtools.Must(index(t.Context(), docs))(t)
 			defer searcher.(io.Closer).Close()
 			for _, test := range tests {
-				answer, err := searcher.Search(t.Context(), search.ParseQuery(test.query))
-				require.NoError(t, err)
+				answer := testtools.Must(searcher.Search(t.Context(), search.ParseQuery(test.query)))(t)
 				var got []int
 				for _, hit := range answer.Hits {
 					got = append(got, hit.Doc)
@@ -132,8 +124,7 @@ func TestUsual(t *testing.T) {
 		{Name: "listUsers", Description: "查日历"},           // list users 查 日 历
 		{Name: "x"},
 	}
-	searcher, err := Usual(t.Context(), docs)
-	require.NoError(t, err)
+	searcher := testtools.Must(Usual(t.Context(), docs))(t)
 	mean := (5 + 5 + 1) / 3.0
 	score := func(df, tf, length float64) float64 {
 		return math.Log(1+(3-df+0.5)/(df+0.5)) * tf * 2.2 / (tf + 1.2*(1-0.75+0.75*length/mean))

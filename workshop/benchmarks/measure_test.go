@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 func TestMeasureSpeed(t *testing.T) {
@@ -27,8 +29,7 @@ func TestMeasureSpeed(t *testing.T) {
 }
 
 func TestMeasureQuality(t *testing.T) {
-	list, err := MeasureQuality(t.Context(), "../..", filepath.Join(t.TempDir(), "none"), func(string) {})
-	require.NoError(t, err)
+	list := testtools.Must(MeasureQuality(t.Context(), "../..", filepath.Join(t.TempDir(), "none"), func(string) {}))(t)
 	require.Len(t, list, len(finders()))
 	of := make(map[string]Quality)
 	for _, q := range list {

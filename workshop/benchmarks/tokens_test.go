@@ -11,7 +11,6 @@ import (
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
@@ -31,27 +30,22 @@ var table = regexp.MustCompile(`(?m)^\|.*\n`)
 
 func TestTokenEstimate(t *testing.T) {
 	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
-	encoding, err := tiktoken.GetEncoding("o200k_base")
-	require.NoError(t, err)
+	encoding := testtools.Must(tiktoken.GetEncoding("o200k_base"))(t)
 	compare := func(text string) (estimated, counted float64) {
 		return float64(tokens.Of(text)), float64(len(encoding.EncodeOrdinary(text)))
 	}
 	paths := []string{"../../eval/testdata/tools.jsonl", "../../testdata/ranking/tools.jsonl"}
-	shared, err := filepath.Glob("../../../shared/retrieval/*/tools.jsonl")
-	require.NoError(t, err)
+	shared := testtools.Must(filepath.Glob("../../../shared/retrieval/*/tools.jsonl"))(t)
 	for _, path := range append(paths, shared...) {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		catalog, err := eval.LoadCatalog(path)
-		require.NoError(t, err)
+		catalog := testtools.Must(eval.LoadCatalog(path))(t)
 		tools := catalog.Tools[:min(len(catalog.Tools), 500)]
 		var estimated, counted, off float64
 		for _, info := range tools {
-			parameters, err := info.ToJSONSchema()
-			require.NoError(t, err)
-			text, err := json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters})
-			require.NoError(t, err)
+			parameters := testtools.Must(info.ToJSONSchema())(t)
+			text := testtools.Must(json.Marshal(map[string]any{"name": info.Name, "description": info.Desc, "parameters": parameters}))(t)
 			e, c := compare(string(text))
 			estimated, counted, off = estimated+e, counted+c, off+100*math.Abs(e-c)/c
 		}
@@ -61,8 +55,7 @@ func TestTokenEstimate(t *testing.T) {
 		assert.LessOrEqual(t, average, float64(wrongOnAvg), path)
 	}
 	for _, path := range []string{"../../docs/security.md", "../../docs/searchers.md"} {
-		text := testtools.ReadFile(t, path)
-		e, c := compare(table.ReplaceAllString(text, ""))
+		e, c := compare(table.ReplaceAllString(testtools.ReadFile(t, path), ""))
 		t.Logf("%s: %+.1f %%", path, 100*(e/c-1))
 		assert.LessOrEqual(t, math.Abs(100*(e/c-1)), float64(wrongForProse), path)
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 var (
@@ -72,8 +74,7 @@ func TestEveryPageIsLinked(t *testing.T) {
 	require.NoError(t, err)
 	packageDoc := file.Doc.Text()
 	targets := linksOf(readDocument(t, "README.md"))
-	pages, err := filepath.Glob(root + "/docs/*.md")
-	require.NoError(t, err)
+	pages := testtools.Must(filepath.Glob(root + "/docs/*.md"))(t)
 	require.NotEmpty(t, pages)
 	names := []string{"docs/recipes/README.md"} // it lists its own pages
 	for _, page := range pages {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 const root = "../.."
@@ -22,8 +24,7 @@ var readmes = []string{"README.md", "README.zh.md"}
 func documents(t *testing.T) (names []string) {
 	t.Helper()
 	for _, folder := range []string{"docs/", "docs/recipes/"} {
-		pages, err := filepath.Glob(root + "/" + folder + "*.md")
-		require.NoError(t, err)
+		pages := testtools.Must(filepath.Glob(root + "/" + folder + "*.md"))(t)
 		for _, page := range pages {
 			names = append(names, folder+filepath.Base(page))
 		}
@@ -55,9 +56,7 @@ func translations(t *testing.T) (names []string) {
 
 func readDocument(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-	require.NoError(t, err)
-	return string(text)
+	return string(testtools.Must(os.ReadFile(filepath.Join(root, filepath.FromSlash(name))))(t))
 }
 
 func TestREADMEIsShort(t *testing.T) {
@@ -67,8 +66,7 @@ func TestREADMEIsShort(t *testing.T) {
 }
 
 func TestPictureIsUpToDate(t *testing.T) {
-	want, err := drawPicture(root)
-	require.NoError(t, err)
+	want := testtools.Must(drawPicture(root))(t)
 	assert.Equal(t, string(want), readDocument(t, picturePath), "%s is out of date: go run ./workshop/figures", picturePath)
 }
 
@@ -76,8 +74,7 @@ func TestPictureIsUpToDate(t *testing.T) {
 //
 //	go test ./workshop/figures -run '^TestNumbers$' -update
 func TestNumbers(t *testing.T) {
-	tables, err := measure(context.Background(), root)
-	require.NoError(t, err)
+	tables := testtools.Must(measure(context.Background(), root))(t)
 	found := map[string][]string{}
 	for _, name := range documents(t) {
 		text, rows, err := fillTables(readDocument(t, name), tables)

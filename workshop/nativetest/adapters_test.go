@@ -10,8 +10,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
-	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
@@ -58,7 +58,5 @@ func (a adapter[M]) skipRace(t *testing.T, stream bool) {
 
 func (a adapter[M]) model(t *testing.T, server *provider.Server) model.BaseModel[M] {
 	t.Helper()
-	m, err := a.new(context.Background(), server.URL)
-	require.NoError(t, err)
-	return m
+	return testtools.Must(a.new(context.Background(), server.URL))(t)
 }

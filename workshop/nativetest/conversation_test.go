@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
@@ -179,9 +180,7 @@ func testResume[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static
 	_, err := drain(newRunner(t, a.model(t, server), s).Run(context.Background(), input[M](s), adk.WithCheckPointID("1")))
 	require.NoError(t, err)
 	require.Len(t, server.Requests(), 2, "requests before the interrupt")
-	events, err := newRunner(t, a.model(t, server), s).Resume(context.Background(), "1")
-	require.NoError(t, err)
-	_, err = drain(events)
+	_, err = drain(testtools.Must(newRunner(t, a.model(t, server), s).Resume(context.Background(), "1"))(t))
 	assert.NoError(t, err, "the resumed run")
 	requests := server.Requests()
 	after := "get_weather delete_all send_mail"

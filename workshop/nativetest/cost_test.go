@@ -20,6 +20,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
@@ -155,8 +156,7 @@ func testCost[M adk.MessageType](t *testing.T, a adapter[M], protocol toolsearch
 	checkCost(t, a.name+"-"+protocol.String(), requests, usages)
 
 	// A replay by internal/cost without the adapter costs the same.
-	played, err := cost.Replay(context.Background(), infos, config, p.Wire, c)
-	require.NoError(t, err)
+	played := testtools.Must(cost.Replay(context.Background(), infos, config, p.Wire, c))(t)
 	require.Len(t, played.Requests, len(requests))
 	for i := range played.Requests {
 		played.Requests[i].Output = 0 // a body has no answer

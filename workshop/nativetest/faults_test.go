@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
@@ -189,9 +190,7 @@ func patchedClaude(t *testing.T, url string, cache bool) model.BaseModel[*schema
 	if cache {
 		config.AutoCacheControl = &claude.CacheControl{}
 	}
-	m, err := claude.NewChatModel(context.Background(), config)
-	require.NoError(t, err)
-	return m
+	return testtools.Must(claude.NewChatModel(context.Background(), config))(t)
 }
 
 type searchToolType struct{}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
@@ -42,8 +43,7 @@ func fields(t *testing.T, body []byte) (all []field) {
 	_, err := dec.Token()
 	require.NoError(t, err)
 	for dec.More() {
-		key, err := dec.Token()
-		require.NoError(t, err)
+		key := testtools.Must(dec.Token())(t)
 		var value json.RawMessage
 		require.NoError(t, dec.Decode(&value))
 		f := field{key: key.(string), value: string(value)}

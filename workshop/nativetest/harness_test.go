@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
@@ -95,8 +96,7 @@ func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, c
 	if s.dynamic == nil {
 		s.config.DynamicTools = catalog()
 	}
-	middleware, err := toolsearch.NewTyped[M](ctx, &s.config)
-	require.NoError(t, err)
+	middleware := testtools.Must(toolsearch.NewTyped[M](ctx, &s.config))(t)
 	config := &adk.TypedChatModelAgentConfig[M]{
 		Name: "helper", Description: "Helps", Instruction: "Be brief.", Model: m,
 		Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware},
@@ -107,8 +107,7 @@ func newRunner[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, c
 	for _, c := range change {
 		c(config)
 	}
-	agent, err := adk.NewTypedChatModelAgent(ctx, config)
-	require.NoError(t, err)
+	agent := testtools.Must(adk.NewTypedChatModelAgent(ctx, config))(t)
 	return adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: s.stream, CheckPointStore: s.store})
 }
 
@@ -123,10 +122,9 @@ func run[M adk.MessageType](t *testing.T, m model.BaseModel[M], s setup, change 
 func runTwice[M adk.MessageType](t *testing.T, s setup, first, second model.BaseModel[M], change func(*setup)) {
 	t.Helper()
 	question := input[M](s)
-	events, err := drain(newRunner(t, first, s).Run(context.Background(), question))
-	require.NoError(t, err)
+	events := testtools.Must(drain(newRunner(t, first, s).Run(context.Background(), question)))(t)
 	change(&s)
-	_, err = drain(newRunner(t, second, s).Run(context.Background(), slices.Concat(question, inCallOrder(events), question)))
+	_, err := drain(newRunner(t, second, s).Run(context.Background(), slices.Concat(question, inCallOrder(events), question)))
 	require.NoError(t, err, "the second run")
 }
 

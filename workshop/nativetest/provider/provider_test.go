@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
@@ -206,10 +207,7 @@ func send(t *testing.T, server *provider.Server, api provider.API, body string) 
 	t.Helper()
 	require.True(t, json.Valid([]byte(body)), "not JSON: %s", body)
 	base := strings.TrimSuffix(server.URL, "/v1")
-	resp, err := http.Post(base+string(api), "application/json", strings.NewReader(body))
-	require.NoError(t, err)
+	resp := testtools.Must(http.Post(base+string(api), "application/json", strings.NewReader(body)))(t)
 	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return resp.StatusCode, string(data)
+	return resp.StatusCode, string(testtools.Must(io.ReadAll(resp.Body))(t))
 }

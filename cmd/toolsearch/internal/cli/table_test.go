@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 func TestColor(t *testing.T) {
@@ -28,14 +29,12 @@ func TestColor(t *testing.T) {
 // Only terminals get color, and have a width.
 func TestTerminals(t *testing.T) {
 	// The null device is the only character device that exists everywhere.
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	require.NoError(t, err)
+	null := testtools.Must(os.OpenFile(os.DevNull, os.O_WRONLY, 0))(t)
 	defer null.Close()
 	if !IsTerminal(null) {
 		t.Skip("the null device is not a character device here")
 	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	require.NoError(t, err)
+	file := testtools.Must(os.Create(filepath.Join(t.TempDir(), "out")))(t)
 	defer file.Close()
 	for _, test := range []struct {
 		w     io.Writer

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -40,8 +41,7 @@ func library(t *testing.T) []search.Document {
 func foundBy(t *testing.T, index search.Indexer, text string) (names []string, hits []search.Hit) {
 	t.Helper()
 	docs := library(t)
-	s, err := index(context.Background(), docs)
-	require.NoError(t, err)
+	s := testtools.Must(index(context.Background(), docs))(t)
 	q := search.ParseQuery(text)
 	if reader, ok := s.(search.QueryReader); ok {
 		q = reader.ReadQuery(text)
@@ -91,8 +91,7 @@ func TestEmulatedRegex(t *testing.T) {
 		names, _ := foundBy(t, anthropicRegex, test.query)
 		assert.Equal(t, test.want, strings.Join(names, " "), test.query)
 	}
-	s, err := anthropicRegex(context.Background(), library(t))
-	require.NoError(t, err)
+	s := testtools.Must(anthropicRegex(context.Background(), library(t)))(t)
 	for query, want := range map[string]string{
 		strings.Repeat("x", 201):  "The pattern has 201 characters, more than the 200 that Anthropic allows.",
 		`(?=book)`:                "The pattern cannot be read by RE2",

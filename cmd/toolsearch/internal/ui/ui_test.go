@@ -54,8 +54,7 @@ func pageOf(t *testing.T, tools string) Page {
 func start(t *testing.T, p Page) (s *Server, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := Listen(ctx, p, 0)
-	require.NoError(t, err)
+	s = testtools.Must(Listen(ctx, p, 0))(t)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
 	return s, func() {
@@ -75,12 +74,9 @@ func serve(t *testing.T, p Page) *Server {
 // fetch asks for an address below the page's and returns the status, the headers and the text.
 func fetch(t *testing.T, s *Server, path string) (int, http.Header, string) {
 	t.Helper()
-	response, err := http.Get(s.URL() + path)
-	require.NoError(t, err)
+	response := testtools.Must(http.Get(s.URL() + path))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, response.Header, string(text)
+	return response.StatusCode, response.Header, string(testtools.Must(io.ReadAll(response.Body))(t))
 }
 
 // ask returns an answer, which must be JSON.
@@ -109,8 +105,7 @@ func answers(t *testing.T, s *Server, path string, status int, want string) {
 
 func TestOnlyTheAddressOpensThePage(t *testing.T) {
 	s := serve(t, pageOf(t, plain))
-	at, err := url.Parse(s.URL())
-	require.NoError(t, err)
+	at := testtools.Must(url.Parse(s.URL()))(t)
 	assert.Equal(t, "127.0.0.1", at.Hostname())
 	token := strings.Trim(at.Path, "/")
 	assert.Len(t, token, 32, "192 bits in base64")
@@ -136,14 +131,12 @@ func TestOnlyTheAddressOpensThePage(t *testing.T) {
 		{"a file outside", "GET", at.Host, at.Path + "../../server.go", http.StatusTemporaryRedirect}, // to where a token is wanted
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			request, err := http.NewRequestWithContext(t.Context(), test.method, "http://"+at.Host+test.path, http.NoBody)
-			require.NoError(t, err)
+			request := testtools.Must(http.NewRequestWithContext(t.Context(), test.method, "http://"+at.Host+test.path, http.NoBody))(t)
 			request.Host = test.host
 			response, err := http.DefaultTransport.RoundTrip(request) // which follows no redirect
 			require.NoError(t, err)
 			defer response.Body.Close()
-			text, err := io.ReadAll(response.Body)
-			require.NoError(t, err)
+			text := testtools.Must(io.ReadAll(response.Body))(t)
 			assert.Equal(t, test.status, response.StatusCode)
 			assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "+
 				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'", response.Header.Get("Content-Security-Policy"))
@@ -172,8 +165,7 @@ func TestSearchTakesScoresApart(t *testing.T) {
 	first := hits[0].(map[string]any)
 	assert.Equal(t, "Buy a seat in a train", first["description"])
 	delete(first, "description")
-	text, err := json.Marshal(first)
-	require.NoError(t, err)
+	text := testtools.Must(json.Marshal(first))(t)
 	assert.JSONEq(t, `{"id": 1, "name": "train__buy_ticket", "server": "train", "score": 12, "parts": [
 		{"term": "train", "field": "name", "score": 10, "detail": "a part of the name equals it"},
 		{"term": "seat", "field": "description", "score": 2, "detail": "the description contains it"}
@@ -401,8 +393,7 @@ func TestEval(t *testing.T) {
 	assert.Equal(t, "R@1", answer["metrics"].([]any)[0].(map[string]any)["name"])
 	queries := answer["queries"].([]any)
 	require.Len(t, queries, 2)
-	text, err := json.Marshal(queries)
-	require.NoError(t, err)
+	text := testtools.Must(json.Marshal(queries))(t)
 	const first = `{"id": 1, "name": "train__buy_ticket", "server": "train", "rank": 1}`
 	const theatre = `{"id": 0, "name": "theatre__buy_ticket", "server": "theatre"}`
 	assert.JSONEq(t, `[
