@@ -279,6 +279,14 @@ func OneLine(s string, limit int) string {
 	return strings.TrimRight(string([]rune(s)[:limit-1]), " ") + "…"
 }
 
+// UpTo returns a limit on what a terminal shows. Piped output is whole.
+func (c *Call) UpTo(limit int) int {
+	if c.Width == 0 {
+		return math.MaxInt
+	}
+	return limit
+}
+
 // Visible escapes characters of JSON that cannot be seen or that reorder others. They may come
 // from anywhere, and the JSON goes to a terminal.
 func Visible(data []byte) []byte {

@@ -111,8 +111,8 @@ func (r *Report) print(c *cli.Call) {
 	t := cli.Table{Styles: map[int]cli.Style{1: cli.Named, 5: cli.Dim}}
 	t.Row("tokens", "tool", "parameters", "by name", "by text", "description")
 	for _, tool := range r.Tools {
-		t.Row(fmt.Sprint(tool.Tokens), cli.OneLine(tool.Name, 64), fmt.Sprint(tool.Parameters),
-			cli.Ranks(tool.RankByName), cli.Ranks(tool.RankByDescription), cli.OneLine(tool.Description, 60))
+		t.Row(fmt.Sprint(tool.Tokens), cli.OneLine(tool.Name, c.UpTo(64)), fmt.Sprint(tool.Parameters),
+			cli.Ranks(tool.RankByName), cli.Ranks(tool.RankByDescription), cli.OneLine(tool.Description, c.UpTo(60)))
 	}
 	c.Print(&t)
 	fmt.Fprintf(c.Out, "\nby name, by text: the tool's rank for the words of its own name and description, with %s; "+
@@ -150,8 +150,9 @@ func (r *Report) printTotals(c *cli.Call) {
 		fmt.Fprintf(c.Out, "largest: %s\n", strings.Join(largest, ", "))
 	}
 	if len(refused) > 0 {
-		text := strings.Join(refused[:min(len(refused), shown)], ", ")
-		if more := len(refused) - shown; more > 0 {
+		most := min(len(refused), c.UpTo(shown))
+		text := strings.Join(refused[:most], ", ")
+		if more := len(refused) - most; more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}
 		fmt.Fprintln(c.Out, c.Paint(cli.Bad, fmt.Sprintf("a provider would refuse %s: %s", cli.Plural(len(refused), "tool"), text)))
@@ -174,7 +175,7 @@ func (r *Report) printProblems(c *cli.Call) {
 	if len(r.Problems) == 0 {
 		fmt.Fprint(c.Out, "\nNothing to fix.\n")
 	}
-	const shown = 20
+	shown := c.UpTo(20)
 	for _, k := range Kinds {
 		t := cli.Table{Styles: map[int]cli.Style{1: cli.Named}, Headerless: true}
 		count := 0
@@ -183,7 +184,7 @@ func (r *Report) printProblems(c *cli.Call) {
 				continue
 			}
 			if count++; count <= shown {
-				t.Row("", cli.OneLine(strings.Join(p.Tools, ", "), 100), cli.OneLine(p.Detail, 120))
+				t.Row("", cli.OneLine(strings.Join(p.Tools, ", "), c.UpTo(100)), cli.OneLine(p.Detail, c.UpTo(120)))
 			}
 		}
 		if count == 0 {
@@ -192,7 +193,7 @@ func (r *Report) printProblems(c *cli.Call) {
 		fmt.Fprintf(c.Out, "\n%s\n", c.Paint(cli.Bad, fmt.Sprintf("%s: %d", k.Heading, count)))
 		c.Print(&t)
 		if count > shown {
-			fmt.Fprintln(c.Out, c.Paint(cli.Dim, fmt.Sprintf("  and %d more; -json lists all", count-shown)))
+			fmt.Fprintln(c.Out, c.Paint(cli.Dim, fmt.Sprintf("  and %d more; piped output has all", count-shown)))
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The commands search and explain. They print tables for people and the structs below as
@@ -148,14 +147,10 @@ func (c *Choice) printSearch(output searchOutput) {
 	for _, m := range output.Matches {
 		scores = append(scores, m.Score)
 	}
-	most := 80
-	if c.Width == 0 { // nobody reads it at a terminal
-		most = search.MaxDescriptionBytes
-	}
 	for i, score := range cli.ScoreTexts(scores...) {
 		m := output.Matches[i]
 		m.Server = cli.OneLine(m.Server, 64)
-		row(m, fmt.Sprint(i+1), score, cli.OneLine(m.Name, 64), cli.OneLine(m.Description, most))
+		row(m, fmt.Sprint(i+1), score, cli.OneLine(m.Name, 64), cli.OneLine(m.Description, c.UpTo(80)))
 	}
 	c.Print(&t)
 	if more := output.Total - len(output.Matches); more > 0 {
