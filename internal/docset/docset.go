@@ -62,12 +62,3 @@ func (s Set) Intersect(other Set) {
 		s[i] &= other[i]
 	}
 }
-
-// Sized returns an empty set for that many documents, in the space of s if that is enough.
-func (s Set) Sized(docs int) Set {
-	if s == nil {
-		return New(docs)
-	}
-	clear(s)
-	return s
-}
