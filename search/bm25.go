@@ -37,12 +37,13 @@ import (
 //	idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
 //	q(t)   = (count in the query)^0.3, times 0.65 for a value, 0.5 for a number or
 //	         a word that people ask with ("give", "details"), 0.5 for a term that an
-//	         unknown word was probably meant to be; for another spelling of a word 0.6,
-//	         for a synonym 0.4, for a word of the thesaurus 0.2; for a word of another
-//	         language at most 1 (bm25_words.go); for the word with other endings in
-//	         German, Spanish and French, and for a part of a compound 0.8; for two
-//	         neighbours written as one word ("web page" ~ "webpage") 0.5; for a part of a
-//	         word that a tool has as a whole ("Mongo" of "MongoDB") times 0.5
+//	         unknown word, or one that only one namespace has, was probably meant to be;
+//	         for another spelling of a word 0.6, for a synonym 0.4, for a word of the
+//	         thesaurus 0.2; for a word of another language at most 1 (bm25_words.go);
+//	         for the word with other endings in German, Spanish and French, and for a part
+//	         of a compound 0.8; for two neighbours written as one word ("web page" ~
+//	         "webpage") 0.5; for a part of a word that a tool has as a whole ("Mongo" of
+//	         "MongoDB") times 0.5
 //
 // Everything but q(t) is known when the index is built, by package bm25f. For each term and tool,
 // the index holds the impact and whether the name has the term. A query adds the impacts up.
@@ -192,7 +193,7 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 		}
 	}
 	x.languages = analysis.FindLanguages(x.IDs, x.Terms, x.Bounds, len(docs))
-	x.nearTerms = sync.OnceValue(func() *letters.Terms { return letters.NewTerms(x.Terms, x.Bounds) })
+	x.nearTerms = sync.OnceValue(func() *letters.Terms { return letters.NewTerms(x.Terms, x.Bounds, x.owner) })
 	x.scratch.New = func() any {
 		return &bm25Scratch{sums: bm25Sums{cells: make([]bm25Cell, len(docs))}, bm25Reader: bm25Reader{
 			x: x, query: bm25Query{index: x.Index}, analyzer: analysis.New(),

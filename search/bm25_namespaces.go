@@ -85,9 +85,32 @@ func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Na
 		return nil, nil
 	}
 	if len(descriptions) > 0 {
-		n.descriptions, err = o.index(ctx, descriptions)
+		if n.descriptions, err = o.index(ctx, descriptions); err == nil {
+			n.descriptions.namespaces = &bm25Namespaces{of: n.described, tools: make([][]int32, 2)}
+		}
 	}
 	return n, err
+}
+
+const several = -1 // namespaces, or a tool without one
+
+// owner returns the only namespace that has some of the terms, 0 if none has any, or several. If all tools are of
+// one namespace, or none has one, nobody owns a term.
+func (x *bm25) owner(terms ...int32) (owner int32) {
+	n := x.namespaces
+	if len(terms) > 0 && (n == nil || len(n.tools[1]) == len(x.docs)) {
+		return several
+	}
+	for _, term := range terms {
+		for _, p := range x.List(term) {
+			of := n.of[p.Doc()]
+			if of == 0 || owner > 0 && of != owner {
+				return several
+			}
+			owner = of
+		}
+	}
+	return owner
 }
 
 // lifts are what the tools of each namespace get on top of their own scores.

@@ -232,7 +232,7 @@ func (r *bm25Reader) weigh() {
 			r.want(term.id)
 		}
 	}
-	unknown, wholes, partsEnd := 0, r.analyzer.Wholes, 0
+	left, wholes, partsEnd := [...]int{maxNearWords, maxOwnedWords}, r.analyzer.Wholes, 0
 	hasWords := slices.ContainsFunc(r.texts, r.isWord)
 	for i, n := range r.texts {
 		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) {
@@ -256,8 +256,8 @@ func (r *bm25Reader) weigh() {
 		r.addSubstitutes(word.forms, weight)
 		r.addSubstitutes(word.synonyms, 1)
 		isSplit := false
-		if word.id == noTerm && len(word.forms) == 0 && !r.isValue(n) && unknown < maxNearWords {
-			unknown++
+		if kind := min(word.owner, 1); kind != several && !r.isValue(n) && left[kind] > 0 {
+			left[kind]--
 			isSplit = r.addNear(n, weight)
 		}
 		if len(r.texts) <= maxRelatedQuery && !isSplit {

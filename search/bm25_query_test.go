@@ -13,6 +13,7 @@ func TestReadQuery(t *testing.T) {
 		{Name: "create_issue", Description: "Opens a ticket in a repository"},
 		{Name: "read_web_page", Description: "The text of a page"},
 		{Name: "MongoDB_find", Description: "Finds the weather in a database"},
+		{Name: "lists", Description: "weathr tickt opan ticketpage", Annotation: Annotation{Namespace: "bait"}},
 	})
 	require.NoError(t, err)
 	s := x.scratch.Get().(*bm25Scratch)
@@ -21,6 +22,9 @@ func TestReadQuery(t *testing.T) {
 		{"issue of the issue", "issu:1.23 | ticket:0.246 related"},
 		{"webpage", "web:1 divided, page:1 divided"},
 		{"wether", "weather:0.5 misspelled"},
+		{"weathr tickt", "weathr:1 | weather:0.5 misspelled, tickt:1 | ticket:0.5 misspelled"}, // one namespace has these words
+		{"opan", "opan:1 | open:0.125 misspelled"},
+		{"ticketpage", "ticketpag:1, ticket:0.25 divided, page:0.25 divided"},
 		{"MongoDB", "mongodb:1, mongo:0.5, db:0.5 | databas:0.6 synonymous"},
 		{"find a 'ticket'", "find:1 | read:0.4 synonymous, ticket:0.65 | issu:0.13 related"},
 		{"查询天气", "weather:1 translated"},

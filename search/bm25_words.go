@@ -26,23 +26,28 @@ const (
 	maxRelatedQuery = 20  // terms of a query for which the thesaurus is used
 	maxRelatedTools = 256 // that have a word of the thesaurus; a sixteenth of all tools if that is more
 
-	nearWeight    = 0.5 // of a term that an unknown word was probably meant to be
-	maxNearWords  = 4   // unknown words of a query that are looked up
-	maxShortQuery = 8   // terms of a query in which an unknown word may be cut short
+	nearWeight     = 0.5  // of a term that an unknown word was probably meant to be
+	maxNearWords   = 4    // unknown words of a query that are looked up
+	maxOwnedWords  = 16   // words of a query that only one namespace has and that are looked up as if they were unknown
+	ownedWeight    = 0.25 // of the parts of such a word, and of terms near such a word that is short
+	minOwnedLength = 5    // bytes; a shorter word is near many others
+	maxShortQuery  = 8    // terms of a query in which an unknown word may be cut short
 )
 
 // bm25Word is what is remembered of a word. The terms have the weights that they have for a word of
 // weight 1.
 type bm25Word struct {
 	id       int32 // the word's term, or noTerm if no tool has it
+	owner    int32 // the only namespace that has the word or a form of it, 0 if none has, or several
 	script   script
 	weight   float64       // 1, or less for a number or a word that people ask with
 	isRead   bool          // whether forms, synonyms, related and parts are set
 	forms    []bm25Term    // the same word with other endings, in a language of the index
 	synonyms []bm25Term    // synonyms, and Chinese words for an English word
 	related  []bm25Term    // of the thesaurus
-	parts    [][]bm25Term  // if no tool has the word: the terms that it consists of
-	near     [2][]bm25Term // if no tool has the word: what it was probably meant to be; the second if it may be cut short
+	parts    [][]bm25Term  // unless several namespaces have the word: the terms that it consists of
+	isSplit  bool          // whether it consists of them, whatever one namespace has
+	near     [2][]bm25Term // likewise: what it was probably meant to be; the second if it may be cut short
 	isNear   [2]bool       // whether near is set
 
 	counted // in the query that is read
@@ -112,17 +117,36 @@ func (r *bm25Reader) substitutes(n int32) *bm25Word {
 	synonyms := append(r.listed(x.lexicon.Synonyms()[text], synonymous, len(x.docs)), r.chinese(text)...)
 	word := &r.words[n]
 	word.isRead, word.synonyms, word.related = true, synonyms, similar
-	word.forms = termsOf(x.languages.Forms(text), inflectedWeight, inflected)
-	if word.id == noTerm && len(word.forms) == 0 {
-		if first, second, isSplit := letters.Split(x.IDs, text); isSplit {
-			word.parts = [][]bm25Term{termsOf([]int32{first}, 1, divided), termsOf([]int32{second}, 1, divided)}
-		} else {
-			for _, part := range x.languages.Compound(text) {
-				word.parts = append(word.parts, termsOf(part, compoundWeight, divided))
-			}
-		}
+	forms := x.languages.Forms(text)
+	word.forms = termsOf(forms, inflectedWeight, inflected)
+	if word.id != noTerm {
+		forms = append(forms, word.id)
+	}
+	if word.owner = x.owner(forms...); word.owner != several {
+		word.isSplit = word.owner == 0
+		r.divide(word, text, word.owner)
 	}
 	return word
+}
+
+// divide adds the parts of a word, without the terms that only one namespace has, but for 0. If only one namespace
+// has a part, divide adds the parts without that namespace too.
+func (r *bm25Reader) divide(word *bm25Word, text string, without int32) {
+	weight, parts := 1.0, letters.Split(text, func(term string) (id int32, known bool) {
+		id, known = r.x.IDs[term]
+		return id, known && (without == 0 || r.x.owner(id) != without)
+	})
+	if parts == nil {
+		weight, parts = compoundWeight, r.x.languages.Compound(text)
+	}
+	word.isSplit = word.isSplit && len(parts) > 0
+	for _, part := range parts {
+		word.parts = append(word.parts, termsOf(part, weight, divided))
+		if owner := r.x.owner(part...); owner > 0 && without == 0 {
+			word.isSplit = false
+			r.divide(word, text, owner)
+		}
+	}
 }
 
 // listed returns the terms of the lexicon's words that at most that many tools have.
@@ -153,29 +177,32 @@ func (r *bm25Reader) addSubstitutes(terms []bm25Term, weight float64) {
 	}
 }
 
-// addNear adds the terms that an unknown word was probably meant to be. If the word is several
-// words written as one, all of them count. A word of the lexicon is not misspelled.
+// addNear adds the terms that a word was probably meant to be, if no tool has it or one namespace alone, which
+// must not take it from the others. If the word is several words written as one, all of them count. A word of
+// the lexicon is not misspelled.
 func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
-	word, text := &r.words[n], r.analyzer.Terms[n]
-	if len(word.parts) > 0 {
-		for _, part := range word.parts {
-			r.query.begin(text)
-			r.addSubstitutes(part, weight)
+	word, text, ofParts := &r.words[n], r.analyzer.Terms[n], weight
+	if word.owner > 0 { // the word may be right
+		ofParts *= ownedWeight
+		if _, isWord := r.x.lexicon.Thesaurus()[text]; isWord || len(text) < minOwnedLength {
+			weight *= ownedWeight
 		}
-		return true
 	}
-	if r.x.lexicon.Has(text) {
-		return false
+	if !word.isSplit && !r.x.lexicon.Has(text) {
+		at := 0
+		if len(r.texts) <= maxShortQuery {
+			at = 1
+		}
+		if !word.isNear[at] {
+			word.isNear[at], word.near[at] = true, termsOf(r.x.nearTerms().Of(text, at == 1), nearWeight, misspelled)
+		}
+		r.addSubstitutes(word.near[at], weight)
 	}
-	at := 0
-	if len(r.texts) <= maxShortQuery {
-		at = 1
+	for _, part := range word.parts {
+		r.query.begin(text)
+		r.addSubstitutes(part, ofParts)
 	}
-	if !word.isNear[at] {
-		word.isNear[at], word.near[at] = true, termsOf(r.x.nearTerms().Of(text, at == 1), nearWeight, misspelled)
-	}
-	r.addSubstitutes(word.near[at], weight)
-	return false
+	return word.isSplit
 }
 
 // Two languages. A query in Chinese finds tools in English, and the other way round, by the
