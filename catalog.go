@@ -54,6 +54,7 @@ type Catalog struct {
 
 	maxResults, maxResultsCap int
 	isQuick                   bool // Keyword alone searches
+	isMixed                   bool // not all tools are of one namespace
 }
 
 // CatalogOptions configure a Catalog. They mean what they mean in a Config. The zero value of each
@@ -142,6 +143,7 @@ func newCatalog(
 			c.grouped.Add(i)
 		}
 	}
+	c.isMixed = slices.ContainsFunc(c.docs, func(d search.Document) bool { return d.Namespace != c.docs[0].Namespace })
 	c.names = sync.OnceValue(func() *naming.NearIndex {
 		names := make([]string, len(c.docs))
 		for i := range c.docs {

@@ -99,9 +99,9 @@ type Config struct {
 	// ProtocolRanked, and BM25 for ProtocolDispatch.
 	Index Indexer
 
-	// Fallback builds a second searcher. It is asked if the searcher of Index finds nothing or
-	// fails. Nil means none, or Fuzzy for ProtocolSearchAdd without an Index. If every searcher
-	// fails, keyword search answers.
+	// Fallback builds a second searcher. It is asked if the searcher of Index fails or finds
+	// nothing, and for others if it finds only tools of one namespace. Nil means none, or Fuzzy for
+	// ProtocolSearchAdd without an Index. If every searcher fails, keyword search answers.
 	Fallback Indexer
 
 	// MaxResults is the number of tools that a search returns if the model does not ask for a

@@ -154,11 +154,11 @@ func queryError(err error) *search.QueryError {
 	return wrong
 }
 
-// rank asks the catalog's searcher, and its fallback if the searcher finds nothing. If both
-// fail, rank asks Keyword, which cannot fail. A QueryError of the catalog's searcher is
-// returned as the error.
+// rank asks the catalog's searcher, and its fallback if the searcher finds nothing, or nothing but
+// tools of one namespace. If both fail, rank asks Keyword, which cannot fail. A QueryError of the
+// catalog's searcher is returned as the error.
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
-	answered := false
+	answered, isOther, places := false, (func(doc int) bool)(nil), limit
 	for _, name := range [...]string{"index", "fallback", "keyword"} {
 		s := c.searcher
 		reader := s
@@ -167,7 +167,7 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 			s, reader = c.fallback, c.fallback
 		case "keyword":
 			if answered {
-				return nil, 0, nil
+				return matches, total, nil
 			}
 			// The failed searchers may read texts by a rule of their own, which Keyword cannot follow.
 			s, reader = c.narrower.Keyword(), nil
@@ -175,7 +175,7 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		if s == nil {
 			continue
 		}
-		q, err := c.read(reader, text, namespace, limit)
+		q, err := c.read(reader, text, namespace, places, isOther)
 		var a ranking
 		if err == nil {
 			a, err = c.ask(ctx, s, q)
@@ -197,10 +197,34 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 			if name == "fallback" {
 				t.near += a.total - len(a.matches)
 			}
-			return c.share(ctx, s, a), a.total, nil
+			a.matches, total = c.share(ctx, s, a), total+a.total
+			if len(matches) > 0 { // of one namespace
+				a.matches = append(matches[:min(len(matches), limit-len(a.matches))], a.matches...)
+			}
+			matches = a.matches
+			if isOther, places = c.others(a); name != "index" || places == 0 {
+				break
+			}
+			c.perNamespace = cmp.Or(c.perNamespace, limit-1)
 		}
 	}
-	return nil, 0, nil
+	return matches, total, nil
+}
+
+// others returns a filter for what the fallback may find besides a ranking whose matches are all of one namespace,
+// and how many places are left for that: without the namespace, the fallback would have been asked.
+func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
+	docs, one := c.docs, c.docs[c.byName[a.matches[0].Info.Name]].Namespace
+	isAway := func(m Match) bool { return docs[c.byName[m.Info.Name]].Namespace != one }
+	if one == "" || c.fallback == nil || !c.isMixed || a.query.Namespace != "" || len(a.query.Keywords) == 0 ||
+		slices.ContainsFunc(a.matches, isAway) {
+		return nil, 0
+	}
+	kept := len(a.matches)
+	if c.perNamespace >= 0 {
+		kept = min(kept, max(1, cmp.Or(c.perNamespace, a.query.Limit-1)))
+	}
+	return func(doc int) bool { return docs[doc].Namespace != one }, a.query.Limit - kept
 }
 
 // A ranking is a query and what a searcher found by it.
@@ -211,10 +235,11 @@ type ranking struct {
 	partial error // what failed although the searcher answered
 }
 
-// read reads a text as a searcher does; nil means by the common rule. A panic is a failure.
-func (c scope) read(s search.Searcher, text, namespace string, limit int) (q search.Query, err error) {
+// read reads a text as a searcher does; nil means by the common rule. allowed is a filter, or nil. A panic is a
+// failure.
+func (c scope) read(s search.Searcher, text, namespace string, limit int, allowed func(doc int) bool) (q search.Query, err error) {
 	defer failed(&err)
-	q = c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.filter()), nil)
+	q = c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.filter()), allowed)
 	q.Limit = limit
 	return q, nil
 }

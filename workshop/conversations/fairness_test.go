@@ -128,6 +128,56 @@ func checkBound(t *testing.T, config toolsearch.Config, query string, ranking []
 	return guaranteed
 }
 
+// No namespace hides tools of others by listing misspelled words. The bound that docs/security.md promises: what a
+// query finds in a catalog without the namespace, it also finds with it.
+func TestBaitBound(t *testing.T) {
+	words := strings.Fields("weather forecast calendar invoice payment repository translate webhook spreadsheet mail")
+	misspelled := func(random *rand.Rand, word string) string {
+		i, letter := 1+random.IntN(len(word)-2), string(rune('a'+random.IntN(26)))
+		return testtools.Pick(random, []string{word[:i] + word[i+1:], word[:i] + letter + word[i:], word[:i] + letter + word[i+1:],
+			word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]})
+	}
+	found := func(config toolsearch.Config, query string, specs []string) []string {
+		config.DynamicTools, config.Reminder.Disabled = testtools.EchoTools(specs...), true
+		o := converse(t, way{}, agentOver[chat](t, config), searching(fmt.Sprintf(`{"query":%q}`, query)))
+		require.NoError(t, o.err)
+		return answerOf(t, o.result(t, "call_1")).Matches
+	}
+	all := toolsearch.FuzzyOptions{MaxHits: -1}.Index
+	for seed := range uint64(testtools.Rounds(60, 15)) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		specs := []string{"common: " + strings.Join(words, " ")} // no other namespace alone has a word
+		for i := range 8 {
+			specs = append(specs, fmt.Sprintf("s%d__%s_%d: Does", i%4, testtools.Pick(random, words), i))
+		}
+		var query []string
+		for range 1 + random.IntN(3) {
+			query = append(query, misspelled(random, testtools.Pick(random, words)))
+		}
+		text, bait := strings.Join(query, " "), slices.Clone(specs)
+		for i := range 1 + random.IntN(6) {
+			word := testtools.Pick(random, query)
+			half := 3 + random.IntN(max(1, len(word)-5))
+			bait = append(bait, fmt.Sprintf("evil__tool%d: %s", i, testtools.Pick(random, []string{text, word,
+				misspelled(random, word) + " " + misspelled(random, word), word[:half] + " " + word[half:]})))
+		}
+		for name, config := range map[string]toolsearch.Config{
+			"BM25": {Index: toolsearch.BM25}, "Hybrid": {Index: toolsearch.Hybrid(toolsearch.BM25, toolsearch.Fuzzy)},
+			"Fuzzy": {Index: all}, "Similarity": {Index: toolsearch.Similarity},
+			"Keyword": {Fallback: all}, "BM25 and Fuzzy": {Index: toolsearch.BM25, Fallback: all},
+		} {
+			config.MaxResults = len(bait)
+			without := found(config, text, specs)
+			require.Subset(t, found(config, text, bait), without, "%s: %s, of %q", name, text, bait)
+			config.MaxResults, config.Limits.MaxPerNamespace = 3, 2
+			few := found(config, text, bait)
+			require.LessOrEqual(t, len(few), 3, "%s: %s finds %v", name, text, few)
+			isOther := func(name string) bool { return !strings.HasPrefix(name, "evil__") }
+			require.Equal(t, len(without) > 0, slices.ContainsFunc(few, isOther), "%s: %s finds %v, of %q", name, text, few, bait)
+		}
+	}
+}
+
 // attack is a way in which a server tries to be found in place of the others.
 type attack struct {
 	name  string
@@ -298,6 +348,10 @@ func TestMaxPerNamespace(t *testing.T) {
 		{"default of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp,
 			Limits: toolsearch.Limits{MaxResultsCap: 5}}, "evil__send|post", 4, 1},
 		{"a fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "sendd", 4, 1},
+		{"a fallback beside one namespace", toolsearch.Config{Index: toolsearch.Keyword, Fallback: toolsearch.Fuzzy}, "send_send", 4, 1},
+		{"a fallback beside two of Keyword", toolsearch.Config{Fallback: toolsearch.Fuzzy,
+			Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "send_send", 2, 3},
+		{"a fallback beside Keyword without a limit", toolsearch.Config{Fallback: toolsearch.Fuzzy}, "send_send", 5, 0},
 		{"ranked", using(toolsearch.ProtocolRanked), "evil send", 4, 0},
 		{"dispatch", using(toolsearch.ProtocolDispatch), "send_send", 4, 0},
 		{"native", toolsearch.Config{UseModelToolSearch: true, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "_send", 2, 3},
