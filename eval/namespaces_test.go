@@ -73,8 +73,7 @@ func TestQueriesAskForTheServersOfAFile(t *testing.T) {
 	require.NoError(t, err)
 	compiled := testtools.Must(catalog.Compile(t.Context(), search.BM25))(t)
 	for _, query := range []string{"+jira issue", "jira: open issue"} {
-		result, err := compiled.Search(t.Context(), query, 0)
-		require.NoError(t, err, query)
+		result := testtools.Must(compiled.Search(t.Context(), query, 0))(t, query)
 		require.Len(t, result.Matches, 1, query)
 		assert.Equal(t, "create", result.Matches[0].Info.Name, query)
 	}

@@ -40,8 +40,7 @@ func TestLanguages(t *testing.T) {
 		assert.GreaterOrEqual(t, len(all), 12, "%s: questions", file)
 		for _, line := range all {
 			number, question, _ := strings.Cut(line, " ")
-			want, err := strconv.Atoi(number)
-			require.NoError(t, err, "%s: %q", file, line)
+			want := testtools.Must(strconv.Atoi(number))(t, "%s: %q", file, line)
 			rank, first := "-", "nothing"
 			for i, at := range bestOf(t, s, search.ParseQuery(question)) {
 				if i == 0 {
@@ -85,8 +84,7 @@ func TestLanguagesExplained(t *testing.T) {
 		s := searcherOf(t, search.BM25, german...)
 		q := search.ParseQuery(tt.query)
 		assert.Equal(t, []int{tt.want}, bestOf(t, s, q), tt.query)
-		e := explained(t, s, q, tt.want)
-		assert.Contains(t, e.String(), tt.reason, tt.query)
+		assert.Contains(t, explained(t, s, q, tt.want).String(), tt.reason, tt.query)
 
 		s = searcherOf(t, search.BM25, english...)
 		for doc := range english {

@@ -25,9 +25,7 @@ pto	paid leave; vacation
 
 func lexiconOf(t *testing.T, text string) *search.Lexicon {
 	t.Helper()
-	lexicon, err := search.ParseLexicon(text)
-	require.NoError(t, err, "%q", text)
-	return lexicon
+	return testtools.Must(search.ParseLexicon(text))(t, "%q", text)
 }
 
 // withLexicon returns a searcher that reads words by a company's own lexicon.

@@ -209,8 +209,7 @@ func TestRetrieverAsksFurther(t *testing.T) {
 		})), docs...)
 		q := search.ParseQuery("works")
 		q.Allowed, q.Limit = tt.allowed, 1000
-		answer, err := s.Search(t.Context(), q)
-		assert.NoError(t, err, tt.what)
+		answer := testtools.Must(s.Search(t.Context(), q))(t, tt.what)
 		assert.NoError(t, answer.Partial, tt.what)
 		assert.Equal(t, tt.asked, asked, tt.what)
 		assert.Len(t, answer.Hits, tt.found, tt.what)
@@ -225,8 +224,7 @@ func TestRetrieverAsksFurther(t *testing.T) {
 	})), docs...)
 	q := search.ParseQuery("works")
 	q.Allowed = func(doc int) bool { return doc%100 == 0 }
-	answer, err := s.Search(t.Context(), q)
-	assert.NoError(t, err, "an engine that refuses more")
+	answer := testtools.Must(s.Search(t.Context(), q))(t, "an engine that refuses more")
 	assert.ErrorIs(t, answer.Partial, down)
 	assert.Len(t, answer.Hits, 5)
 }
@@ -446,8 +444,7 @@ func TestStoreDocuments(t *testing.T) {
 	require.Equal(t, []int{100, 100, 7}, e.batches)
 
 	// The same documents are stored again, and replace those in the engine.
-	again, err := search.StoreDocuments(t.Context(), e, numbered(207), nil)
-	assert.NoError(t, err, "again")
+	again := testtools.Must(search.StoreDocuments(t.Context(), e, numbered(207), nil))(t, "again")
 	assert.Len(t, e.documents, 207, "again")
 	assert.Equal(t, first.Hashes, again.Hashes, "again")
 	require.Equal(t, []int{100, 100, 7}, e.batches[3:], "again")
@@ -464,8 +461,7 @@ func TestStoreDocuments(t *testing.T) {
 	assert.Equal(t, []int{2}, e.batches[6:], "later")
 	require.Contains(t, e.documents, search.DocumentID("tool_1"), "later")
 	assert.Equal(t, "tool_1 tool 1\nPlays", e.documents[search.DocumentID("tool_1")].Content, "later")
-	none, err := search.StoreDocuments(t.Context(), e, docs, later.Hashes)
-	assert.NoError(t, err, "nothing new")
+	none := testtools.Must(search.StoreDocuments(t.Context(), e, docs, later.Hashes))(t, "nothing new")
 	assert.Equal(t, search.Stored{Unchanged: 206, Hashes: later.Hashes}, none, "nothing new")
 	assert.Len(t, e.batches, 7, "nothing new")
 }

@@ -50,9 +50,7 @@ func find(ctx context.Context, s search.Searcher, q search.Query) ([]search.Hit,
 // hitsOf returns the hits of a query, which must not fail.
 func hitsOf(t testing.TB, s search.Searcher, q search.Query) []search.Hit {
 	t.Helper()
-	hits, err := find(t.Context(), s, q)
-	require.NoError(t, err, "%.60q", q.Text)
-	return hits
+	return testtools.Must(find(t.Context(), s, q))(t, "%.60q", q.Text)
 }
 
 // bestOf returns the documents of a query's hits, the best first.
@@ -67,9 +65,7 @@ func bestOf(t testing.TB, s search.Searcher, q search.Query) (docs []int) {
 // explained returns the explanation of a document's score, which must not fail.
 func explained(t testing.TB, s search.Searcher, q search.Query, doc int) search.Explanation {
 	t.Helper()
-	e, err := s.(search.Explainer).Explain(t.Context(), q, doc)
-	require.NoError(t, err, "%.60q", q.Text)
-	return e
+	return testtools.Must(s.(search.Explainer).Explain(t.Context(), q, doc))(t, "%.60q", q.Text)
 }
 
 // read returns the query that a catalog of the documents makes of a text for a searcher.
@@ -166,8 +162,7 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 			}
 			even := func(doc int) bool { return doc%2 == 0 }
 			allowed := slices.DeleteFunc(slices.Clone(all), func(h search.Hit) bool { return !even(h.Doc) })
-			some, err := s.Search(ctx, narrower.Narrow(q, even))
-			assert.NoError(t, err, "%q among even documents", q.Text)
+			some := testtools.Must(s.Search(ctx, narrower.Narrow(q, even)))(t, "%q among even documents", q.Text)
 			assertList(t, allowed, some.Hits, "%q among even documents", q.Text)
 			assert.Equal(t, len(allowed), some.Total, "%q among even documents", q.Text)
 			q.Limit = 1 + random.IntN(8)
@@ -215,13 +210,11 @@ func checkNoTrace(t *testing.T, index search.Indexer, s search.Searcher, docs []
 		gotQuery := search.NewNarrower(docs).Narrow(search.NewNarrower(docs).Read(s, text, "", func(doc int) bool { return slices.Contains(seen, doc) }), isSeen)
 		wantQuery.Limit = random.IntN(4)
 		gotQuery.Limit = wantQuery.Limit
-		wanted, err := want.Search(t.Context(), wantQuery)
-		require.NoError(t, err, "%q", text)
+		wanted := testtools.Must(want.Search(t.Context(), wantQuery))(t, "%q", text)
 		for i := range wanted.Hits {
 			wanted.Hits[i].Doc = seen[wanted.Hits[i].Doc]
 		}
-		answer, err := got.Search(t.Context(), gotQuery)
-		require.NoError(t, err, "%q", text)
+		answer := testtools.Must(got.Search(t.Context(), gotQuery))(t, "%q", text)
 		assertList(t, wanted.Hits, answer.Hits, "%q, without the other documents, and restricted", text)
 		assert.Equal(t, wanted.Total, answer.Total, "%q, without the other documents, and restricted", text)
 	}

@@ -79,8 +79,7 @@ func walkShell(t *testing.T, folder string) (_ string, sh func(line string) stri
 		command.Dir = folder
 		var said bytes.Buffer
 		command.Stderr = &said
-		out, err := command.Output()
-		require.NoError(t, err, "%s\n%s", line, said.String())
+		out := testtools.Must(command.Output())(t, "%s\n%s", line, said.String())
 		require.Empty(t, said.String(), line)
 		return string(out)
 	}

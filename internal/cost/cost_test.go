@@ -43,9 +43,7 @@ func provider(t *testing.T, name string) *Provider {
 // replayed returns a conversation as it was played.
 func replayed(t *testing.T, tools []*schema.ToolInfo, config toolsearch.Config, wire string, c Conversation) *Replayed {
 	t.Helper()
-	played, err := Replay(t.Context(), tools, config, wire, c)
-	require.NoError(t, err, "%s, %v", wire, config.Protocol)
-	return played
+	return testtools.Must(Replay(t.Context(), tools, config, wire, c))(t, "%s, %v", wire, config.Protocol)
 }
 
 // compared returns the report on conversations with the tools.

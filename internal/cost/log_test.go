@@ -115,8 +115,7 @@ func TestReadLog(t *testing.T) {
 	} {
 		name, p := fmt.Sprintf("%s, %v", test.provider, test.way), provider(t, test.provider)
 		log := recordLog(t, tools, test.way, p, c, clock)
-		runs, err := ReadLog(strings.NewReader("{\"msg\":\"ready\"}\n\nlistening on :8080\n{\n[]\nnull\n" + log))
-		require.NoError(t, err, name)
+		runs := testtools.Must(ReadLog(strings.NewReader("{\"msg\":\"ready\"}\n\nlistening on :8080\n{\n[]\nnull\n"+log)))(t, name)
 		require.Len(t, runs, 1, name)
 		assert.Equal(t, test.way, runs[0].Way, name)
 		want := slices.DeleteFunc(slices.Clone(c.Steps), func(s Step) bool { return test.way.All && s.Tool == "" })
@@ -131,8 +130,7 @@ func TestReadLog(t *testing.T) {
 			}
 		}
 
-		report, err := CompareLog(t.Context(), tools, p, runs)
-		require.NoError(t, err, name)
+		report := testtools.Must(CompareLog(t.Context(), tools, p, runs))(t, name)
 		check := report.Checks[0]
 		assert.InEpsilon(t, check.Billed.Input(), check.Computed.Input(), 0.05, "%s: %+v", name, check)
 		assert.GreaterOrEqual(t, check.Computed.Output, check.Billed.Output, "%s: tokens of output, with what the model said", name)

@@ -138,8 +138,7 @@ func TestUsual(t *testing.T) {
 		{"get x x", []search.Hit{{Doc: 2, Score: 2 * score(1, 1, 1)}, {Doc: 0, Score: score(1, 1, 5)}}},
 		{"nothing", nil},
 	} {
-		answer, err := searcher.Search(t.Context(), search.ParseQuery(test.query))
-		assert.NoError(t, err, "%q", test.query)
+		answer := testtools.Must(searcher.Search(t.Context(), search.ParseQuery(test.query)))(t, "%q", test.query)
 		require.Len(t, answer.Hits, len(test.want), "%q", test.query)
 		for i, hit := range answer.Hits {
 			assert.Equal(t, test.want[i].Doc, hit.Doc, "%q: hit %d", test.query, i)
@@ -158,8 +157,7 @@ func TestUsualOnPublicSets(t *testing.T) {
 	for set, want := range map[string]float64{"azure_mcp": 95.6, "ultratool_en": 38.9, "ultratool_zh": 51.1} {
 		catalog, queries, err := loadSet(filepath.Join(dir, set))
 		require.NoError(t, err)
-		got, err := qualityOf(t.Context(), catalog, queries, Usual)
-		assert.NoError(t, err, set)
+		got := testtools.Must(qualityOf(t.Context(), catalog, queries, Usual))(t, set)
 		assert.InDelta(t, want, 100*got.Recall5, 1, "%s: recall at 5", set)
 	}
 }

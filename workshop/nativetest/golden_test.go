@@ -154,9 +154,7 @@ func goldenText(t *testing.T, name, got string, write bool) string {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "go test -update writes it")
-	return string(want)
+	return testtools.ReadFile(t, path)
 }
 
 // at returns the nth line, or nothing.

@@ -46,8 +46,7 @@ func foundBy(t *testing.T, index search.Indexer, text string) (names []string, h
 	if reader, ok := s.(search.QueryReader); ok {
 		q = reader.ReadQuery(text)
 	}
-	answer, err := s.Search(context.Background(), q)
-	require.NoError(t, err, text)
+	answer := testtools.Must(s.Search(context.Background(), q))(t, text)
 	for _, h := range answer.Hits {
 		names = append(names, docs[h.Doc].Name)
 	}
