@@ -140,11 +140,10 @@ func TestHybridFailures(t *testing.T) {
 	failing := func(err error) search.Indexer { return testtools.Canned{Err: err}.Index }
 	during := func(f func()) search.Indexer { return testtools.Canned{During: f}.Index }
 	for _, test := range []struct {
-		name    string
-		parts   []search.Indexer
-		found   bool
-		partial bool
-		want    []error
+		name           string
+		parts          []search.Indexer
+		found, partial bool
+		want           []error
 	}{
 		{"one fails", []search.Indexer{failing(down), good}, true, true, []error{down}},
 		{"one panics", []search.Indexer{good, during(func() { panic("oh") })}, true, true, nil},

@@ -483,10 +483,9 @@ func TestParametersOfLongTexts(t *testing.T) {
 func TestNarrowerReadsNamespacesThatAreSeen(t *testing.T) {
 	n := search.NewNarrower(narrowDocs())
 	for _, tt := range []struct {
-		text      string
-		seen      int
-		rank      string
-		namespace string
+		text            string
+		seen            int
+		rank, namespace string
 	}{
 		{"github: issue", 0, "issue", "github"},
 		{"github: issue", 1, "github: issue", ""},
@@ -530,11 +529,10 @@ func TestQueryReaders(t *testing.T) {
 	docs := narrowDocs()
 	n := search.NewNarrower(docs)
 	for _, tt := range []struct {
-		index           search.Indexer
-		text, namespace string
-		rank            string
-		words           int
-		allowed         string
+		index                 search.Indexer
+		text, namespace, rank string
+		words                 int
+		allowed               string
 	}{
 		{search.Keyword, "+issue", "", "issue", 1, "01"},
 		{search.Keyword, "+ISSUE create +r", "", "ISSUE create r", 3, "01"},

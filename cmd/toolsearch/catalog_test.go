@@ -163,9 +163,7 @@ func TestServersThatShareNames(t *testing.T) {
 }
 
 func TestServerFilesThatAreWrong(t *testing.T) {
-	for _, test := range []struct {
-		name, file, want string
-	}{
+	for _, test := range []struct{ name, file, want string }{
 		{"no servers", `{"mcpServers": {}}`, "no servers"},
 		{"null", `{"mcpServers": null}`, "no servers"},
 		{"a list", `{"mcpServers": []}`, "want a tool"},

@@ -72,9 +72,7 @@ func TestEmulatedBM25(t *testing.T) {
 }
 
 func TestEmulatedRegex(t *testing.T) {
-	for _, test := range []struct {
-		query, want string
-	}{
+	for _, test := range []struct{ query, want string }{
 		{"book", "find_book renew"},                               // getFine has "Book"
 		{"(?i)book", "find_book getFine renew"},                   // name, description, argument
 		{"^get", "getFine"},                                       //
