@@ -48,12 +48,6 @@ func TestValues(t *testing.T) {
 	assert.Equal(t, 1.0, ndcg(twelve), "nDCG of twelve groups at the first twelve ranks")
 }
 
-func TestRanks(t *testing.T) {
-	found := []string{"a", "b", "c", "d"}
-	groups := [][]string{{"c"}, {"x", "d", "b"}, {"x"}, {"b"}}
-	assert.Equal(t, []int{3, 2, 0, 2}, ranks(found, groups))
-}
-
 // The standard error of a mean of ones and zeros is known. The interval is about 1.96
 // standard errors to either side.
 func TestInterval(t *testing.T) {

@@ -3,13 +3,10 @@ package eval
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -63,18 +60,4 @@ func TestBM25ReadsNamespaceDescriptions(t *testing.T) {
 	with := measure(t, dir, "mcpbench", options)
 	assert.GreaterOrEqual(t, gainOf("R@10", without, with), 2.0)
 	assert.GreaterOrEqual(t, gainOf("MRR", without, with), 1.0)
-}
-
-// A compiled catalog knows the servers that its file names, so a query may ask for one.
-func TestQueriesAskForTheServersOfAFile(t *testing.T) {
-	catalog, err := ReadCatalog(strings.NewReader(`{"server":"jira","name":"create","description":"Creates an issue"}
-{"server":"github","name":"open","description":"Opens an issue"}
-`), "tools.jsonl")
-	require.NoError(t, err)
-	compiled := testtools.Must(catalog.Compile(t.Context(), search.BM25))(t)
-	for _, query := range []string{"+jira issue", "jira: open issue"} {
-		result := testtools.Must(compiled.Search(t.Context(), query, 0))(t, query)
-		require.Len(t, result.Matches, 1, query)
-		assert.Equal(t, "create", result.Matches[0].Info.Name, query)
-	}
 }
