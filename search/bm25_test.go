@@ -98,7 +98,8 @@ func TestBM25Workers(t *testing.T) {
 	}
 	one, many := build(1), build(7)
 	for _, word := range append(testtools.Words, docs[0].Name, docs[len(docs)-1].Name) {
-		assert.Equal(t, hitsOf(t, one, search.ParseQuery(word)), hitsOf(t, many, search.ParseQuery(word)), "%q: by the index of one worker, and of seven", word)
+		q := search.ParseQuery(word)
+		assert.Equal(t, hitsOf(t, one, q), hitsOf(t, many, q), "%q: by the index of one worker, and of seven", word)
 	}
 }
 

@@ -104,7 +104,8 @@ func TestClaudeFaults(t *testing.T) {
 func TestOpenAIFaults(t *testing.T) {
 	dropped := fault{name: "deferred tools and the search tool are dropped", messages: hi, deferred: infos("get_weather"), search: true,
 		body: `"model":"gpt"`}
-	refused := fault{name: "a search result", messages: found, tools: infos(searchTool), err: "unsupported chat message part type: tool_search_result"}
+	refused := fault{name: "a search result", messages: found, tools: infos(searchTool),
+		err: "unsupported chat message part type: tool_search_result"}
 	bodies := playFaults(t, messageAdapters[1], []fault{dropped, refused})
 	refused.err = `unsupported content block type "tool_search_result"`
 	for _, body := range append(bodies, playFaults(t, agenticAdapters[1], []fault{dropped, refused})...) {
