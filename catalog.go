@@ -334,10 +334,10 @@ func (s *seenTexts) isNew(text string) bool {
 	return true
 }
 
-// allowed asks a Filter about every tool, and returns those that a run may have. A tool on which the
-// Filter panics does not pass. If somebody listens, allowed reports list entries that match no tool;
-// reported remembers the failures of earlier runs.
-func (c *Catalog) allowed(
+// filtered asks a Filter about every tool of the scope, and returns those that a run may have. A tool on which
+// the Filter panics does not pass. If somebody listens, filtered reports list entries that match no tool of the
+// catalog; reported remembers the failures of earlier runs.
+func (c scope) filtered(
 	ctx context.Context, filter func(context.Context, Document) bool, reported *seenTexts, events eventSink,
 ) docset.Set {
 	asking, watch := ctx, (*naming.Watch)(nil)
@@ -346,7 +346,7 @@ func (c *Catalog) allowed(
 	}
 	allowed := docset.New(len(c.docs))
 	for i := range c.docs {
-		passes, err := foreign.Guard(func() (bool, error) { return filter(asking, c.docs[i]), nil })
+		passes, err := foreign.Guard(func() (bool, error) { return c.sees(i) && filter(asking, c.docs[i]), nil })
 		if passes && err == nil {
 			allowed.Add(i)
 		}
@@ -354,7 +354,7 @@ func (c *Catalog) allowed(
 	if watch == nil {
 		return allowed
 	}
-	if count := len(c.docs); count > 0 && allowed.Len() == 0 {
+	if count := c.size(); count > 0 && allowed.Len() == 0 {
 		events.fail(ctx, PartFilter, fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
 	}
 	if !reported.isNew(watch.Texts()) {

@@ -244,11 +244,20 @@ type Group struct {
 	// the same definitions, in any order, needs no new index. If Source fails or is late (see
 	// Limits.SourceTimeout), or its answer is empty or cannot be used, the last good answer stays, the
 	// other groups are not affected, and a FailureEvent says so. Before its first good answer, a Source
-	// adds no tools. A tool that providers refuse is treated like one of Tools. Source should not
-	// depend on the user; use Config.Filter for that. The order of keys in a schema does not count as
-	// a change, and the model sees properties in the order of their names: adapters of MCP servers
-	// give them another order each time, which would cost the prompt cache. Nil means no Source.
+	// adds no tools. A tool that providers refuse is treated like one of Tools. The order of keys in a
+	// schema does not count as a change, and the model sees properties in the order of their names:
+	// adapters of MCP servers give them another order each time, which would cost the prompt cache. If
+	// the tools depend on who asks, set PerCaller. Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
+
+	// PerCaller says whose tools Source answers with: a key, such as the user's ID. A run asks Source
+	// for its own key, with its own context, has the tools of that key alone, and leaves no trace of those
+	// of others. Each key has its own last good answer, "" too. Runs of one key share a call. PerCaller is
+	// called where Source is asked, which a resumed run does anew. If it panics, the run has no tools of
+	// Source, and a FailureEvent says so. Of all keys and groups, at most 20,000 tools are kept, and a key
+	// counts as a tool; the least recently used keys are forgotten and start anew. All keys share one
+	// index: definitions that several have are indexed once. Nil means that all runs have the same tools.
+	PerCaller func(ctx context.Context) string
 
 	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and so do
 	// Annotate, Filter, AlwaysLoaded, events and stored histories. A server still gets its own name
@@ -455,6 +464,8 @@ func checkedGroups(groups []Group) ([]Group, error) {
 		switch {
 		case g.Name == "" && (g.Prefix || g.Description != ""):
 			return fail("Prefix and Description need a Name; set the name of the server, team or skill")
+		case g.PerCaller != nil && g.Source == nil:
+			return fail("PerCaller needs a Source")
 		case len(g.Name) > naming.MaxBytes:
 			return fail("its Name has %d bytes; shorten it to %d", len(g.Name), naming.MaxBytes)
 		case naming.Safe(g.Name) != g.Name || !utf8.ValidString(g.Name) || strings.Contains(g.Name, ":"):

@@ -114,20 +114,22 @@ func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, 
 
 // newRun asks Source and Filter and returns a run. own are the names of the agent's own tools.
 func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
-	edition, tools, err := e.editions.current(ctx)
+	edition, seen, view, err := e.editions.current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: tools, scope: edition.catalog.all(), session: sessionIn(ctx),
+		tools: view.Tools, scope: seen, session: sessionIn(ctx),
 	}
-	r.scope.perNamespace = e.config.Limits.MaxPerNamespace
+	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(seen.allowed)
 	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
 		r.session = NewSession()
 	}
 	if e.config.Filter != nil {
-		r.scope.allowed = edition.catalog.allowed(ctx, e.config.Filter, &edition.filters, e.events)
+		r.scope.allowed = seen.filtered(ctx, e.config.Filter, &edition.filters, e.events)
+	}
+	if r.scope.allowed != nil {
 		r.scope.byName = edition.catalog.settled(r.scope.allowed)
 	}
 	r.names = e.names
@@ -141,14 +143,14 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		e.yield(ctx, r, name)
 	}
 	if r.scope.allowed != nil {
-		r.tools = make([]tool.BaseTool, 0, len(tools))
-		for i, t := range tools {
+		r.tools = make([]tool.BaseTool, 0, len(view.Tools))
+		for i, t := range view.Tools {
 			if r.scope.sees(i) {
 				r.tools = append(r.tools, t)
 			}
 		}
 	}
-	r.scope.down = e.editions.down(&r.scope, r.snapshot)
+	r.scope.down = e.editions.down(&r.scope, seen, view)
 	r.hidesNone = e.hidesNone(r)
 	e.announce(r)
 	return r, nil

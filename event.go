@@ -67,13 +67,14 @@ type LoadEvent struct {
 // CatalogEvent reports that a Source changed the catalog. The first answer of a Source is a change
 // too, since the catalog had none of its tools before. A tool that keeps its name under a new
 // definition is neither added nor removed. New's own compiling and an answer with the same
-// definitions are not reported. A change is reported once, in the run that found it.
+// definitions are not reported. A change is reported once, in the run that found it. With
+// Group.PerCaller it is a change of what the run's own key has, counted without the tools of other keys.
 type CatalogEvent struct {
 	Tools    int           // number of tools now
 	Added    int           // number of tools whose names are new
 	Removed  int           // number of tools whose names are gone
 	Groups   []string      // names of the groups that changed; a Group may have none
-	Duration time.Duration // of compiling and indexing
+	Duration time.Duration // of compiling and indexing, which may have been for another change
 
 	Tokens     int // estimated size of all definitions: what showing every tool would add to a request
 	ListTokens int // of the reminder's list of names, for a run that may see every tool

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
@@ -39,6 +38,8 @@ type editions struct {
 	groups  []Group // DynamicTools are the first
 	sources *sources.Sources
 	gate    foreign.Gate // of one compilation
+	slow    int          // parts of the build under way that took too long
+	told    seenTexts    // of patterns that match no tool
 
 	mu         sync.Mutex    // guards the fields below; held for moments
 	last       *edition      // of the current snapshot
@@ -53,6 +54,7 @@ type editions struct {
 const (
 	buildShare    = 10 // of so many parts, one
 	maxBuildSaved = 5 * time.Second
+	maxSlow       = 3 // parts of a change that may take too long, until the rest of them is given up
 )
 
 func newEditions(ctx context.Context, config *Config, events eventSink, defers bool) (*editions, error) {
@@ -63,7 +65,7 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 	given := make([]sources.Group, len(e.groups))
 	for i := range e.groups {
 		g := &e.groups[i]
-		given[i] = sources.Group{Name: g.Name, Tools: g.Tools, Source: g.Source, Named: g.named, AsGiven: i == 0}
+		given[i] = sources.Group{Name: g.Name, Tools: g.Tools, Source: g.Source, PerCaller: g.PerCaller, Named: g.named, AsGiven: i == 0}
 	}
 	names := config.Protocol.names(config.ToolName)
 	rules := sources.Rules{Timeout: config.Limits.SourceTimeout, MaxDescription: search.MaxDescriptionBytes, IsMeta: names.has, IsFiltered: config.Filter != nil}
@@ -90,40 +92,44 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 // failureOf returns the event of a problem.
 func failureOf(p sources.Problem) *FailureEvent { return (*FailureEvent)(&p) }
 
-// current returns the edition for a run that starts now, and its tools: these may be newer values than
-// those it was compiled of, with the same definitions. The error is that of the context.
-func (e *editions) current(ctx context.Context) (*edition, []tool.BaseTool, error) {
+// current returns the edition for a run that starts now, what the run's callers have of it, and their tools: these
+// may be newer values than those it was compiled of, with the same definitions. The error is that of the context.
+func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View, error) {
 	if !e.sources.MayChange() {
-		return e.last, e.sources.Current().Tools, nil
+		snapshot := e.sources.Current()
+		return e.last, e.last.catalog.all(), &sources.View{Snapshot: snapshot, Tools: snapshot.Tools}, nil
 	}
-	failures := e.sources.Ask(ctx)
-	e.update(ctx)
+	mine, failures := e.sources.Ask(ctx)
+	e.update(ctx, mine)
 	if ctx.Err() != nil {
-		return nil, nil, ctx.Err()
+		return nil, scope{}, nil, ctx.Err()
 	}
 	e.mu.Lock()
-	last, tools, unreported := e.last, e.sources.Current().Tools, e.unreported
+	last, view, unreported := e.last, e.sources.See(mine, failures), e.unreported
 	e.unreported = nil
 	e.mu.Unlock()
+	seen := last.catalog.all()
+	seen.allowed = view.Docs
 	// A listener may do anything, so the lock is released before it is called.
+	if view.IsChanged && e.events.listens() {
+		e.events.emit(ctx, e.changeOf(seen, last, view))
+	}
 	for _, event := range unreported {
 		e.events.emit(ctx, event)
 	}
-	for i, err := range failures {
-		if err != nil {
-			e.events.emit(ctx, failureOf(e.sources.Problem(i, err)))
-		}
+	for _, p := range view.Problems {
+		e.events.emit(ctx, failureOf(p))
 	}
-	return last, tools, nil
+	return last, seen, view, nil
 }
 
 // down returns the names of the groups that do not answer, of those that a request may know: it may see one
 // of the group's last tools or, without a Filter, the group never had any.
-func (e *editions) down(s *scope, snapshot *sources.Snapshot) (names []string) {
-	for _, i := range e.sources.Down() {
+func (e *editions) down(s *scope, seen scope, view *sources.View) (names []string) {
+	for _, i := range view.Down {
 		has, sees := false, false
-		for doc := range snapshot.Infos {
-			if snapshot.Group(doc) == i {
+		for doc := range view.Infos {
+			if view.Group(doc) == i && seen.sees(doc) {
 				has, sees = true, sees || s.sees(doc)
 			}
 		}
@@ -138,10 +144,10 @@ func (e *editions) down(s *scope, snapshot *sources.Snapshot) (names []string) {
 const maxDown = 5
 
 // update makes the pending change current, as far as this run waits for it.
-func (e *editions) update(ctx context.Context) {
+func (e *editions) update(ctx context.Context, mine sources.Callers) {
 	for range 2 { // the edition that another run is building may lack what this run asked for
 		e.mu.Lock()
-		change := e.sources.Pending()
+		change := e.sources.Pending(mine)
 		isMine := change != nil && e.building == nil && (change.IsFirst || e.affordsBuild())
 		if isMine {
 			e.building = make(chan struct{})
@@ -175,29 +181,22 @@ func (e *editions) affordsBuild() bool {
 	return e.saved > 0
 }
 
-// build makes a change current: as a whole, or that of each group by itself if that fails, so that a
-// group whose tools cannot be compiled costs the others nothing.
+// build makes a change current, as far as that can be done.
 func (e *editions) build(ctx context.Context, change *sources.Change) {
-	start, parts := time.Now(), change.Alone()
-	if len(parts) > 1 && e.advance(ctx, change) == nil {
-		parts = nil
-	}
-	var failures []Event
-	for _, part := range parts {
-		if err := e.advance(ctx, part); err != nil {
-			failures = append(failures, failureOf(e.sources.Problem(part.Groups[0], err)))
-		}
-	}
+	start := time.Now()
+	e.slow = 0
+	e.advance(ctx, change)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.unreported, e.saved = append(e.unreported, failures...), e.saved-time.Since(start)
+	e.saved -= time.Since(start)
 	close(e.building)
 	e.building = nil
 }
 
-// advance compiles the current snapshot with a change, and makes the edition current. Annotate and Index
-// read text from remote servers, and may do anything.
-func (e *editions) advance(ctx context.Context, change *sources.Change) error {
+// advance compiles the current snapshot with a change, and makes the edition current. If that fails, it does so
+// with each half: an answer that cannot be compiled costs the others nothing. Annotate and Index read text from
+// remote servers, and may do anything.
+func (e *editions) advance(ctx context.Context, change *sources.Change) {
 	limited, cancel := context.WithTimeout(ctx, e.config.Limits.SourceTimeout)
 	defer cancel()
 	start, last := time.Now(), e.last.catalog // only builds set e.last, and they run one at a time
@@ -209,30 +208,31 @@ func (e *editions) advance(ctx context.Context, change *sources.Change) error {
 		return e.compile(ctx, snapshot, last)
 	})
 	if err == nil {
-		e.publish(next, time.Since(start))
-		return nil
+		next.took = time.Since(start)
+		e.publish(next)
+		return
 	}
-	tookTooLong := limited.Err() != nil
+	tookTooLong, halves := limited.Err() != nil, change.Halves()
 	if tookTooLong {
 		err = fmt.Errorf("no index within %v", e.config.Limits.SourceTimeout)
+		e.slow++
 	}
-	if len(change.Groups) == 1 { // else it is not known which of them is to blame
+	if len(halves) == 0 || e.slow > maxSlow { // else it is not known which answer is to blame
 		e.sources.Refuse(change, err, tookTooLong)
+		return
 	}
-	return err
+	for _, half := range halves {
+		e.advance(ctx, half)
+	}
 }
 
 // publish makes an edition current, and keeps what runs will report of it.
-func (e *editions) publish(next *edition, took time.Duration) {
-	before := e.last
-	events := []Event{e.changeOf(before, next, took)}
-	for _, p := range next.snapshot.Problems(before.snapshot) {
-		events = append(events, failureOf(p))
-	}
-	if next.idle != nil {
+func (e *editions) publish(next *edition) {
+	var events []Event
+	if next.idle != nil && e.told.isNew(next.idle.Error()) {
 		events = append(events, &FailureEvent{Part: PartAlwaysLoaded, Err: next.idle})
 	}
-	if next.unbounded != nil && foreign.ErrorText(next.unbounded) != foreign.ErrorText(before.unbounded) {
+	if next.unbounded != nil && foreign.ErrorText(next.unbounded) != foreign.ErrorText(e.last.unbounded) {
 		events = append(events, &FailureEvent{Part: PartProtocol, Err: next.unbounded})
 	}
 	e.mu.Lock()
@@ -241,21 +241,15 @@ func (e *editions) publish(next *edition, took time.Duration) {
 	e.last, e.unreported = next, append(e.unreported, events...)
 }
 
-// changeOf describes the change from one edition to another.
-func (e *editions) changeOf(before, after *edition, took time.Duration) *CatalogEvent {
-	change := &CatalogEvent{Tools: len(after.catalog.docs), Groups: after.snapshot.Changed(before.snapshot), Duration: took}
-	for name := range after.catalog.byName {
-		if _, known := before.catalog.byName[name]; !known {
-			change.Added++
+// changeOf describes what changed in the tools that a run sees.
+func (e *editions) changeOf(seen scope, ed *edition, view *sources.View) *CatalogEvent {
+	change := &CatalogEvent{Tools: seen.size(), Added: view.Added, Removed: view.Removed, Groups: view.Changed, Duration: ed.took}
+	for doc := range seen.docs {
+		if seen.sees(doc) {
+			change.Tokens += seen.tokensOf(doc)
 		}
 	}
-	change.Removed = len(before.catalog.docs) + change.Added - change.Tools
-	if e.events.listens() {
-		for doc := range after.catalog.docs {
-			change.Tokens += after.catalog.tokensOf(doc)
-		}
-		change.ListTokens = tokens.Of(after.announcement().text)
-	}
+	change.ListTokens = tokens.Of(newReminder(seen.Catalog, ed.announced(seen.sees), e.config).text)
 	return change
 }
 
@@ -272,7 +266,8 @@ type edition struct {
 	idle         error              // which patterns of Config.AlwaysLoaded match no tool; nil means none
 	unbounded    error              // which tools have schemas that calls are not checked against; nil means none
 
-	filters seenTexts // the lists of FilterTools so far, and what was reported of them
+	took    time.Duration // to compile
+	filters seenTexts     // the lists of FilterTools so far, and what was reported of them
 }
 
 // compile compiles a snapshot. last is the catalog of the edition before, or an empty catalog.
@@ -307,7 +302,7 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 		} else {
 			ed.hideable.Add(i)
 		}
-		if config.Protocol != ProtocolDispatch { // no other protocol checks arguments
+		if config.Protocol != ProtocolDispatch || groups[i].PerCaller != nil { // no other checks arguments; no run tells of others' tools
 			continue
 		}
 		if ctx.Err() != nil {

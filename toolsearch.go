@@ -31,7 +31,7 @@
 //     list never changes, for any other. Without a cache the default is as cheap.
 //     "toolsearch cost" computes it for your catalog.
 //   - Config.Groups for the tools of several servers, Group.Source for tools that change,
-//     Config.Filter for who may see which tool, Config.AlwaysLoaded, Preselect and
+//     Group.PerCaller for those that depend on who asks, Config.Filter for who may see which tool, Config.AlwaysLoaded, Preselect and
 //     Limits.MaxLoaded for which tools are visible when.
 //   - A [Session] to share loaded tools between the agents of a run, and to carry them from
 //     run to run if you do not keep the messages of tools.

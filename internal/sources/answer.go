@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,15 +21,17 @@ import (
 // An answer is the tools that a Source returned, and their definitions. It does not change once it has a
 // version.
 type answer struct {
-	version int                        // answers of a Source with the same definitions have the same version
-	list    []listed                   // by name: a server that lists its tools in another order counts as unchanged
-	prints  func() []schemacheck.Print // of list; nil means that the definitions cannot be compared
+	version int             // answers to one caller with the same definitions have the same version
+	list    []listed        // by name: a server that lists its tools in another order counts as unchanged
+	hashed  func() []listed // list, with prints
 }
 
 // listed is a tool of an answer.
 type listed struct {
 	tool   tool.BaseTool
-	number int // its place in the list that the Source returned
+	number int               // its place in the list that the Source returned
+	twins  int               // tools of its name before it
+	print  schemacheck.Print // of the definition and twins
 	definition
 }
 
@@ -57,7 +60,7 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 		return last, nil
 	}
 	a := &answer{list: make([]listed, len(tools))}
-	a.prints = sync.OnceValue(a.hashed)
+	a.hashed = sync.OnceValue(a.hash)
 	for i, t := range tools {
 		a.list[i] = listed{tool: t, number: i}
 		if info, err := usable(ctx, t); err != nil {
@@ -70,6 +73,23 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.number, b.number))
 	})
 	return a, nil
+}
+
+// merged returns the tools of several answers, each definition once. Those of each answer keep their order.
+func merged(answers []*answer) *answer {
+	m, seen := &answer{}, make(map[schemacheck.Print]bool)
+	for _, a := range answers {
+		for _, l := range a.hashed() {
+			if !seen[l.print] {
+				seen[l.print], m.list = true, append(m.list, l)
+			}
+		}
+	}
+	slices.SortStableFunc(m.list, func(a, b listed) int {
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.twins, b.twins))
+	})
+	m.hashed = func() []listed { return m.list }
+	return m
 }
 
 // isOf reports whether the answer has the same tools, with the same definitions.
@@ -103,25 +123,37 @@ func (a *answer) equals(b *answer) bool {
 	if slices.EqualFunc(a.list, b.list, func(a, b listed) bool { return a.definition == b.definition }) {
 		return true
 	}
-	prints := a.prints()
-	return prints != nil && slices.Equal(prints, b.prints())
+	return slices.EqualFunc(a.hashed(), b.hashed(), func(a, b listed) bool { return a.print == b.print })
 }
 
-// hashed hashes the definitions. Most of the time is spent waiting for memory: a schema has 50 fields.
-func (a *answer) hashed() []schemacheck.Print {
-	prints := make([]schemacheck.Print, len(a.list))
-	err := foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(prints), func(_ context.Context, i int) error {
-		prints[i] = a.list[i].print()
+// follow makes an answer one more of those with the definitions of another. A change that was not noticed is not
+// in its prints either.
+func (a *answer) follow(before *answer) {
+	for i, l := range before.hashed() {
+		a.list[i].print, a.list[i].twins = l.print, l.twins
+	}
+	a.version, a.hashed = before.version, func() []listed { return a.list }
+}
+
+// hash hashes the definitions. Most of the time is spent waiting for memory: a schema has 50 fields. Definitions
+// that cannot be hashed are like no others.
+func (a *answer) hash() []listed {
+	for i := range a.list {
+		l := &a.list[i]
+		if l.print = schemacheck.Print(rand.Uint64()); i > 0 && l.name == a.list[i-1].name {
+			l.twins = a.list[i-1].twins + 1
+		}
+	}
+	_ = foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(a.list), func(_ context.Context, i int) error {
+		l := &a.list[i]
+		l.print = l.hash() + schemacheck.Print(l.twins)
 		return nil
 	})
-	if err != nil {
-		return nil
-	}
-	return prints
+	return a.list
 }
 
-// print hashes a definition as it was read.
-func (d *definition) print() schemacheck.Print {
+// hash hashes a definition as it was read.
+func (d *definition) hash() schemacheck.Print {
 	read := schema.ToolInfo{Name: d.name, Desc: cmp.Or(d.problem, d.desc), ParamsOneOf: d.parameters}
 	if d.info != nil {
 		read.Extra = d.info.Extra

@@ -18,9 +18,12 @@ import (
 // within it. Most tests raise it, since the machine may be busy.
 var Grace = 200 * time.Millisecond
 
-// maxCalls is how many calls can pile up at a Source that hangs, whatever their contexts say. After the
-// timeout, another call may begin.
-const maxCalls = 8
+// How many calls can pile up at a Source that hangs, whatever their contexts say. After the timeout, another
+// call may begin.
+const (
+	maxCalls      = 8    // of a caller
+	maxGroupCalls = 1024 // of all callers
+)
 
 // call is a call of a Source.
 type call struct {
@@ -30,46 +33,58 @@ type call struct {
 	isLate bool          // a run has stopped waiting for it; guarded by Sources.mu
 }
 
-// Ask asks the Sources of all groups at once, and waits for their answers. The errors are by group. An
-// answer that does not come in time is for a later Ask.
-func (s *Sources) Ask(ctx context.Context) []error {
+// Ask asks the Sources of all groups at once, and waits for their answers. It returns the callers that ctx is
+// of, and errors by group. An answer that does not come in time is for a later Ask.
+func (s *Sources) Ask(ctx context.Context) (Callers, []error) {
 	graced, cancel := context.WithTimeout(ctx, min(Grace, s.rules.Timeout))
 	defer cancel()
-	calls, errs := make([]*call, len(s.groups)), make([]error, len(s.groups))
+	var mine Callers
+	var calls []*call
+	errs := make([]error, len(s.groups))
 	for i, g := range s.groups {
-		if g.Source != nil {
-			calls[i] = s.begin(ctx, i)
+		id := callerID{group: i}
+		if g.PerCaller != nil { // of a run that it panics for, nobody knows which tools it may have
+			id.key, errs[i] = foreign.Guard(func() (string, error) { return g.PerCaller(ctx), nil })
+		}
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("PerCaller: %w", errs[i])
+		} else if g.Source != nil {
+			mine = append(mine, s.caller(id))
+			calls = append(calls, s.begin(ctx, mine[len(mine)-1]))
 		}
 	}
-	for i, g := range s.groups {
-		if g.Source != nil {
-			errs[i] = s.await(ctx, graced, i, calls[i])
-		}
+	for i, of := range mine {
+		errs[of.group] = s.await(ctx, graced, of, calls[i])
 	}
-	return errs
+	return mine, errs
 }
 
-// begin returns the call of a group's Source that is under way, or begins one. It returns nil if the Source
-// rests.
-func (s *Sources) begin(ctx context.Context, of int) *call {
+// begin returns the call of a Source that is under way for a caller, or begins one. It returns nil if the
+// Source rests.
+func (s *Sources) begin(ctx context.Context, of *caller) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := s.groups[of]
-	if g.call == nil && !time.Now().Before(g.resting) {
-		g.asked++
-		g.call = &call{number: g.asked, done: make(chan struct{})}
-		go s.ask(context.WithoutCancel(ctx), of, g.call, s.current.answers[of])
+	if of.call == nil && !time.Now().Before(of.resting) {
+		of.asked++
+		of.call = &call{number: of.asked, done: make(chan struct{})}
+		go s.ask(context.WithoutCancel(ctx), of, of.call, of.current)
 	}
-	return g.call
+	return of.call
 }
 
-// ask asks a Source. current is the group's answer in the current snapshot; nil means none. An answer
+// ask asks a Source. current is the caller's answer in the current snapshot; nil means none. An answer
 // counts even if it comes after the timeout.
-func (s *Sources) ask(ctx context.Context, of int, c *call, current *answer) {
+func (s *Sources) ask(ctx context.Context, of *caller, c *call, current *answer) {
 	limited, cancel := context.WithTimeout(ctx, s.rules.Timeout)
 	defer cancel()
-	g := s.groups[of]
-	_, err := foreign.Through(limited, g.calls, func(ctx context.Context) (*answer, error) {
+	g := s.groups[of.group]
+	_, err := foreign.Through(limited, of.calls, func(ctx context.Context) (*answer, error) {
+		select {
+		case g.calls <- struct{}{}:
+			defer func() { <-g.calls }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 		a, err := read(ctx, g.Source, current)
 		if err == nil {
 			s.take(of, c.number, a)
@@ -81,13 +96,13 @@ func (s *Sources) ask(ctx context.Context, of int, c *call, current *answer) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && limited.Err() != nil:
 		err = noAnswer(s.rules.Timeout)
-		g.resting, g.refused = time.Now().Add(s.rules.Timeout), nil
+		of.resting, of.refused = time.Now().Add(s.rules.Timeout), nil
 	case err != nil && c.isLate:
-		g.failed, g.isSlow = err, false
+		of.failed, of.isSlow = err, false
 	case err == nil:
-		g.isSlow = c.isLate
+		of.isSlow = c.isLate
 	}
-	c.err, g.call, g.isDown = err, nil, g.isDown || err != nil
+	c.err, of.call, of.isDown = err, nil, of.isDown || err != nil
 	close(c.done)
 }
 
@@ -95,42 +110,40 @@ func noAnswer(within time.Duration) error { return fmt.Errorf("no answer within 
 
 // take takes the answer to a call, unless that to a later call was faster. An answer with the definitions of
 // an earlier answer gets its version.
-func (s *Sources) take(of, number int, a *answer) {
-	g := s.groups[of]
+func (s *Sources) take(of *caller, number int, a *answer) {
+	s.mu.Lock()
+	known := [...]*answer{of.current, of.pending}
+	s.mu.Unlock()
 	if a.version == 0 { // else it is the current answer again
-		s.mu.Lock()
-		known := [...]*answer{s.current.answers[of], g.pending}
-		s.mu.Unlock()
 		a.version = number
 		for _, before := range known {
 			if before != nil && a.equals(before) {
-				a.version = before.version
+				a.follow(before)
 			}
 		}
 	}
+	a.hashed() // while nothing is locked
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if number < g.answered {
+	if number < of.answered {
 		return
 	}
-	g.answered, g.failed, g.isDown, g.resting = number, nil, false, time.Time{}
-	if g.pending = a; a.sameAs(s.current.answers[of]) {
-		s.current, g.pending = s.current.with(of, a), nil
-	}
+	of.answered, of.failed, of.isDown, of.resting = number, nil, false, time.Time{}
+	of.pending, of.tools = a, len(a.list)
+	s.settle(of)
 }
 
 // await waits for a call, which is nil if the Source rests. It returns the call's error, or that of an
 // earlier call that nobody waited for.
-func (s *Sources) await(ctx, graced context.Context, of int, c *call) error {
+func (s *Sources) await(ctx, graced context.Context, of *caller, c *call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := s.groups[of]
-	isNeeded := s.current.answers[of] == nil && g.pending == nil
-	failed := g.failed
-	g.failed = nil
+	isNeeded := of.current == nil && of.pending == nil
+	failed := of.failed
+	of.failed = nil
 	switch {
-	case c == nil && g.refused != nil:
-		return g.refused
+	case c == nil && of.refused != nil:
+		return of.refused
 	case c == nil && isNeeded:
 		return noAnswer(s.rules.Timeout)
 	case c == nil || c.isLate && !isNeeded:
@@ -147,12 +160,12 @@ func (s *Sources) await(ctx, graced context.Context, of int, c *call) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case g.call != c: // it is done
-		g.failed = nil
+	case of.call != c: // it is done
+		of.failed = nil
 		return c.err
 	}
-	isReported := c.isLate || g.isSlow
-	c.isLate, g.isSlow, g.isDown = true, false, true
+	isReported := c.isLate || of.isSlow
+	c.isLate, of.isSlow, of.isDown = true, false, true
 	if failed == nil && !isReported {
 		failed = fmt.Errorf("%w; a later run takes it", noAnswer(min(Grace, s.rules.Timeout)))
 	}

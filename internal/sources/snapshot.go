@@ -18,26 +18,74 @@ import (
 // A Snapshot is the tools of all groups at one time: those of each group together, and of these the
 // tools that do not change first. It never changes.
 type Snapshot struct {
-	Tools []tool.BaseTool    // as an agent gets them
+	Tools []tool.BaseTool    // as an agent gets them; nil for a tool of a Source, of which each caller has its own
 	Infos []*schema.ToolInfo // of Tools, as the model sees them
 	Names []string           // of Tools, their own
 
+	number  int // one more than that of the snapshot before
 	groups  []*group
-	origins []origin   // of Tools
-	answers []*answer  // by group; nil means that its Source has not answered
-	left    [][]string // by group: a line for each tool of its Source that was left out or mended
+	origins []origin // of Tools
+	parts   []part   // by group
+	replies []reply  // that the snapshot before does not have
 }
 
 // origin is where a tool is from.
 type origin struct {
-	group int
-	place int // in the answer of the group's Source; -1 means that it is one of the group's Tools
+	group   int
+	isFixed bool // one of the group's Tools
 }
 
-// snapshot returns the snapshot of answers. A tool that cannot be in a catalog is left out, and costs
-// the others nothing.
+// part is what a snapshot has of a group's Source.
+type part struct {
+	answer   *answer                      // to all callers together
+	entries  map[schemacheck.Print]*entry // of answer
+	isShared bool                         // all callers have the same answer
+}
+
+// entry is what became of a tool of a Source.
+type entry struct {
+	doc   int      // its place in the snapshot; -1 means that it was left out
+	notes []string // why it was left out, or what was mended
+}
+
+// has reports whether the part has all definitions of an answer.
+func (p *part) has(a *answer) bool {
+	if p.isShared {
+		return a.sameAs(p.answer)
+	}
+	return !slices.ContainsFunc(a.hashed(), func(l listed) bool { return p.entries[l.print] == nil })
+}
+
+// placed is the tools of an answer in a snapshot.
+type placed struct {
+	answer *answer
+	number int // of the snapshot
+	docs   []int
+	tools  []tool.BaseTool // of docs
+	names  map[string]bool // of tools
+	lines  []string        // for each tool that was left out or mended
+}
+
+// place returns the tools of an answer whose definitions the snapshot has.
+func (s *Snapshot) place(group int, a *answer) placed {
+	p := placed{answer: a, number: s.number, names: make(map[string]bool)}
+	for _, l := range a.hashed() {
+		e := s.parts[group].entries[l.print]
+		for _, note := range e.notes {
+			p.lines = append(p.lines, fmt.Sprintf("tool %d, %s: %s", l.number, naming.Quoted(l.name), note))
+		}
+		if e.doc >= 0 {
+			info := s.Infos[e.doc]
+			p.docs, p.tools, p.names[info.Name] = append(p.docs, e.doc), append(p.tools, wrapped(l.tool, info)), true
+		}
+	}
+	return p
+}
+
+// snapshot returns the snapshot of answers, by group. A tool that cannot be in a catalog is left out, and
+// costs the others nothing. The tools of callers take no names from others, who may not see them.
 func (s *Sources) snapshot(answers []*answer) *Snapshot {
-	next := &Snapshot{groups: s.groups, answers: answers, left: make([][]string, len(s.groups))}
+	next := &Snapshot{groups: s.groups}
 	taken := make(map[string]bool)
 	for _, g := range s.groups {
 		for _, fixed := range g.fixed {
@@ -46,48 +94,51 @@ func (s *Sources) snapshot(answers []*answer) *Snapshot {
 	}
 	for i, g := range s.groups {
 		for _, fixed := range g.fixed {
-			next.add(fixed.tool, fixed.info, fixed.name, origin{i, -1})
+			next.add(wrapped(fixed.tool, fixed.info), fixed.info, fixed.name, origin{i, true})
 		}
-		if answers[i] == nil {
-			continue
-		}
-		for place, l := range answers[i].list {
-			info := s.admitted(g, &l.definition, taken, func(name string, err error) {
-				next.left[i] = append(next.left[i], fmt.Sprintf("tool %d, %s: %v", l.number, naming.Quoted(name), err))
-			})
-			if info != nil {
-				taken[info.Name] = true
-				next.add(l.tool, info, l.name, origin{i, place})
+		p := part{answers[i], make(map[schemacheck.Print]*entry), g.PerCaller == nil}
+		next.parts = append(next.parts, p)
+		for _, l := range p.answer.hashed() {
+			e := &entry{doc: -1}
+			p.entries[l.print] = e
+			info := s.admitted(g, &l, taken, func(err error) { e.notes = append(e.notes, err.Error()) })
+			if info == nil {
+				continue
 			}
+			e.doc = len(next.Infos)
+			next.add(nil, info, l.name, origin{i, false})
+			taken[info.Name] = taken[info.Name] || p.isShared
 		}
 	}
 	return next
 }
 
 func (s *Snapshot) add(t tool.BaseTool, info *schema.ToolInfo, name string, o origin) {
-	s.Tools, s.Infos = append(s.Tools, wrapped(t, info)), append(s.Infos, info)
+	s.Tools, s.Infos = append(s.Tools, t), append(s.Infos, info)
 	s.Names, s.origins = append(s.Names, name), append(s.origins, o)
 }
 
-// admitted returns a definition of a Source as providers take it, frozen, and says what is wrong with it. It returns nil if the tool has to be left out. taken are the names of other tools.
-func (s *Sources) admitted(g *group, d *definition, taken map[string]bool, note func(name string, err error)) *schema.ToolInfo {
+// admitted returns a definition of a Source as providers take it, frozen, and says what is wrong with it. It
+// returns nil if the tool has to be left out. taken are the names of other tools.
+func (s *Sources) admitted(g *group, d *listed, taken map[string]bool, note func(error)) *schema.ToolInfo {
 	if d.info == nil {
-		note("", errors.New(d.problem))
+		note(errors.New(d.problem))
 		return nil
 	}
 	info := g.Named(d.info)
-	refuse := func(err error) *schema.ToolInfo { note(d.name, err); return nil }
+	isTaken := taken[info.Name] || g.PerCaller != nil && d.twins > 0
+	refuse := func(err error) *schema.ToolInfo { note(err); return nil }
 	switch {
 	case len(info.Desc) > s.rules.MaxDescription:
 		return refuse(fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), s.rules.MaxDescription))
 	case s.rules.IsMeta(info.Name):
 		return refuse(errors.New("a meta-tool has this name"))
-	case taken[info.Name] && s.rules.IsFiltered:
-		note(d.name, errors.New("another dynamic tool has this name; a request has the first that it may see; "+usePrefix))
-	case taken[info.Name]:
+	case isTaken && s.rules.IsFiltered:
+		note(errors.New("another dynamic tool has this name; a request has the first that it may see; " + usePrefix))
+	case isTaken:
 		return refuse(errors.New("another dynamic tool has this name; " + usePrefix))
 	}
-	mended := g.mended(info, d.name, func(err error) { note(d.name, err) })
+	mended := g.mended(info, d.name, note)
 	if mended == nil {
 		return nil
 	}
@@ -114,56 +165,13 @@ func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *sc
 	return mended
 }
 
-// with returns a snapshot with the tools of another answer of a group with the same definitions.
-func (s *Snapshot) with(group int, a *answer) *Snapshot {
-	if a == s.answers[group] {
-		return s
-	}
-	next := *s
-	next.answers, next.Tools = slices.Clone(s.answers), slices.Clone(s.Tools)
-	next.answers[group] = a
-	for i, o := range s.origins {
-		if o.group == group && o.place >= 0 {
-			next.Tools[i] = wrapped(a.list[o.place].tool, s.Infos[i])
-		}
-	}
-	return &next
-}
-
 // Group returns the group of a tool.
 func (s *Snapshot) Group(i int) int { return s.origins[i].group }
-
-// Changed returns the names of the groups that have other definitions than in a snapshot before.
-func (s *Snapshot) Changed(before *Snapshot) (names []string) {
-	for i, g := range s.groups {
-		if g.Name != "" && !s.hasAnswer(i, before) {
-			names = append(names, g.Name)
-		}
-	}
-	return names
-}
-
-// hasAnswer reports whether a group's definitions are those of a snapshot before.
-func (s *Snapshot) hasAnswer(group int, before *Snapshot) bool {
-	a := s.answers[group]
-	return a == nil || a.sameAs(before.answers[group])
-}
-
-// Problems returns what was left out or mended, by group, unless the snapshot before had the same
-// problems with the same definitions.
-func (s *Snapshot) Problems(before *Snapshot) (problems []Problem) {
-	for i, g := range s.groups {
-		if len(s.left[i]) > 0 && !(s.hasAnswer(i, before) && slices.Equal(s.left[i], before.left[i])) {
-			problems = append(problems, g.problem(partSource, leftOut, s.left[i]))
-		}
-	}
-	return problems
-}
 
 // Yields returns the problem of a tool that is left out, since the agent has another of its name.
 func (s *Snapshot) Yields(i int) Problem {
 	g, part := s.groups[s.origins[i].group], partSource
-	if s.origins[i].place < 0 {
+	if s.origins[i].isFixed {
 		part = g.partOfTools()
 	}
 	err := fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s", g.field(part), s.Infos[i].Name, usePrefix)

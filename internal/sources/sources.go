@@ -3,9 +3,9 @@
 //
 //	Ask -> answers -> Pending: a change -> Apply: a snapshot -> Accept, once there is a catalog of it
 //
-// Each Source is asked on a goroutine of its own. An answer with the definitions of the current snapshot
-// only replaces its tools, which may have a new connection. Any other answer is pending, until a snapshot
-// with it is accepted or refused.
+// Each Source is asked on a goroutine of its own. An answer whose definitions the current snapshot has only
+// replaces the tools of its caller, which may have a new connection. Any other answer is pending, until a
+// snapshot with it is accepted or refused.
 package sources
 
 import (
@@ -25,11 +25,12 @@ import (
 
 // A Group is tools of one origin.
 type Group struct {
-	Name    string                                  // "" means none
-	Tools   []tool.BaseTool                         // that do not change
-	Source  Source                                  // nil means none
-	Named   func(*schema.ToolInfo) *schema.ToolInfo // returns a definition with the name that the model sees
-	AsGiven bool                                    // Tools are Config.DynamicTools, which stay as they are
+	Name      string                                  // "" means none
+	Tools     []tool.BaseTool                         // that do not change
+	Source    Source                                  // nil means none
+	PerCaller func(ctx context.Context) string        // whose tools Source answers with; nil means everybody's
+	Named     func(*schema.ToolInfo) *schema.ToolInfo // returns a definition with the name that the model sees
+	AsGiven   bool                                    // Tools are Config.DynamicTools, which stay as they are
 }
 
 // A Source returns tools that may change.
@@ -48,26 +49,17 @@ type Sources struct {
 	rules  Rules
 	groups []*group
 
-	mu      sync.Mutex // guards the fields below and those of groups; held for moments
+	mu      sync.Mutex // guards the fields below, and those of callers; held for moments
 	current *Snapshot
+	byID    map[callerID]*caller
+	recent  []*caller // all of them, the last to ask first
 }
 
-// group is a Group and the state of its Source.
+// group is a Group and the callers of its Source.
 type group struct {
 	Group
 	fixed []fixedTool  // Tools that can be used
-	calls foreign.Gate // those that hang included
-
-	// guarded by Sources.mu
-	call     *call     // that is under way; nil means none
-	asked    int       // number of calls so far
-	answered int       // the number of the newest call with a good answer
-	pending  *answer   // the newest good answer, if it is neither in the current snapshot nor refused
-	failed   error     // of a call that nobody waited for; nil once it was reported
-	isDown   bool      // the last call failed or is late, or its answer cannot be used
-	isSlow   bool      // the last good answer came late, which was reported
-	resting  time.Time // the Source, or the catalog of its answer, took too long: it is not asked before this time
-	refused  error     // why it rests; nil means that the Source took too long
+	calls foreign.Gate // of all callers, those that hang included
 }
 
 // fixedTool is a tool that does not change.
@@ -80,10 +72,11 @@ type fixedTool struct {
 // New reads the tools that do not change. It returns what providers refuse of them. It fails on a tool
 // without a usable definition, and on two tools of one name.
 func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem, error) {
-	s := &Sources{rules: rules}
+	s := &Sources{rules: rules, byID: make(map[callerID]*caller)}
 	var problems []Problem
 	for _, given := range groups {
-		g := &group{Group: given, calls: make(foreign.Gate, maxCalls)}
+		s.rules.IsFiltered = s.rules.IsFiltered || given.PerCaller != nil
+		g := &group{Group: given, calls: make(foreign.Gate, maxGroupCalls)}
 		infos, err := Definitions(ctx, g.field(g.partOfTools())+": ", g.Tools)
 		if err != nil {
 			return nil, nil, err
@@ -114,7 +107,7 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 	if err := s.checkNames(); err != nil {
 		return nil, nil, err
 	}
-	s.current = s.snapshot(make([]*answer, len(groups)))
+	s.current = s.snapshot(slices.Repeat([]*answer{merged(nil)}, len(groups)))
 	return s, problems, nil
 }
 
@@ -149,66 +142,75 @@ func (s *Sources) Current() *Snapshot {
 	return s.current
 }
 
-// Down returns the groups whose Source does not answer, or not usably.
-func (s *Sources) Down() (groups []int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, g := range s.groups {
-		if g.isDown {
-			groups = append(groups, i)
-		}
-	}
-	return groups
-}
-
 // A Change is new answers.
 type Change struct {
-	Groups  []int // that have a new answer
-	IsFirst bool  // a group has its first answer
+	IsFirst bool // the run that asked for it has no answer of a group yet
 
-	answers []*answer // by group; nil means that there is no new answer
+	replies []reply
 }
 
-// Pending returns the change since the current snapshot, or nil.
-func (s *Sources) Pending() *Change {
+// reply is an answer to a caller.
+type reply struct {
+	caller *caller
+	answer *answer
+}
+
+// Pending returns the change since the current snapshot that a run waits for, or nil. What others wait for is
+// part of it, since it takes one index.
+func (s *Sources) Pending(mine Callers) *Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &Change{answers: make([]*answer, len(s.groups))}
-	for i, g := range s.groups {
-		if g.pending != nil {
-			c.Groups, c.answers[i] = append(c.Groups, i), g.pending
-			c.IsFirst = c.IsFirst || s.current.answers[i] == nil
+	c, isNeeded := &Change{}, false
+	for _, of := range s.recent {
+		if of.pending != nil {
+			c.replies = append(c.replies, reply{of, of.pending})
+			isMine := slices.Contains(mine, of)
+			isNeeded, c.IsFirst = isNeeded || isMine, c.IsFirst || isMine && of.current == nil
 		}
 	}
-	if len(c.Groups) == 0 {
+	if !isNeeded {
 		return nil
 	}
 	return c
 }
 
-// Alone returns a change for each group, the smallest first: a large answer whose index takes all the time
-// there is does not keep the others waiting.
-func (c *Change) Alone() (changes []*Change) {
-	bySize := func(i, j int) int { return len(c.answers[i].list) - len(c.answers[j].list) }
-	for _, i := range slices.SortedStableFunc(slices.Values(c.Groups), bySize) {
-		alone := &Change{Groups: []int{i}, answers: make([]*answer, len(c.answers))}
-		alone.answers[i] = c.answers[i]
-		changes = append(changes, alone)
+// Halves returns two changes, the smaller answers first, or nil for a single answer: an answer of which there
+// can be no catalog, or whose index takes all the time there is, does not keep the others waiting.
+func (c *Change) Halves() []*Change {
+	if len(c.replies) == 1 {
+		return nil
 	}
-	return changes
+	bySize := func(a, b reply) int { return len(a.answer.list) - len(b.answer.list) }
+	sorted, half := slices.SortedStableFunc(slices.Values(c.replies), bySize), len(c.replies)/2
+	return []*Change{{replies: sorted[:half]}, {replies: sorted[half:]}}
 }
 
 // Apply returns the current snapshot with a change. It fails if none of the tools of a new answer can be
 // used.
 func (s *Sources) Apply(c *Change) (*Snapshot, error) {
-	answers := slices.Clone(s.Current().answers)
-	for _, i := range c.Groups {
-		answers[i] = c.answers[i]
+	answers, all := make([][]*answer, len(s.groups)), make([]*answer, len(s.groups))
+	isNew := make(map[*caller]bool)
+	for _, r := range c.replies {
+		answers[r.caller.group], isNew[r.caller] = append(answers[r.caller.group], r.answer), true
 	}
-	next := s.snapshot(answers)
-	for _, i := range c.Groups {
-		if !slices.ContainsFunc(next.origins, func(o origin) bool { return o.group == i && o.place >= 0 }) {
-			return nil, Problems("no tool can be used:", next.left[i])
+	s.mu.Lock()
+	number := s.current.number + 1
+	for _, of := range s.recent {
+		if of.current != nil && !isNew[of] {
+			answers[of.group] = append(answers[of.group], of.current)
+		}
+	}
+	s.mu.Unlock()
+	for i, list := range answers {
+		if all[i] = merged(list); len(list) == 1 {
+			all[i] = list[0]
+		}
+	}
+	next := s.snapshot(all)
+	next.number, next.replies = number, c.replies
+	for _, r := range c.replies {
+		if placed := next.place(r.caller.group, r.answer); len(placed.docs) == 0 {
+			return nil, Problems("no tool can be used:", placed.lines)
 		}
 	}
 	return next, nil
@@ -219,39 +221,29 @@ func (s *Sources) Apply(c *Change) (*Snapshot, error) {
 func (s *Sources) Accept(next *Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, g := range s.groups {
-		a := next.answers[i]
-		switch before := s.current.answers[i]; {
-		case a.sameAs(g.pending):
-			next, g.pending = next.with(i, g.pending), nil
-		case a.sameAs(before):
-			next = next.with(i, before)
-		}
-	}
 	s.current = next
+	for _, r := range next.replies {
+		r.caller.current = r.answer
+	}
+	for _, of := range s.recent {
+		s.settle(of)
+	}
 }
 
-// Refuse drops a change of which there can be no catalog. If that took too long to find out, its Sources
-// fail with the error for as long as a Source may take, and are not asked.
+// Refuse drops a change of which there can be no catalog. If that took too long to find out, its Sources fail
+// with the error for as long as a Source may take, and are not asked.
 func (s *Sources) Refuse(c *Change, err error, tookTooLong bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, i := range c.Groups {
-		g := s.groups[i]
-		if g.isDown = true; c.answers[i].sameAs(g.pending) {
-			g.pending = nil
+	for _, r := range c.replies {
+		of := r.caller
+		if of.isDown, of.unused = true, err; r.answer.sameAs(of.pending) {
+			of.pending = nil
 		}
 		if tookTooLong {
-			g.resting, g.refused = time.Now().Add(s.rules.Timeout), err
+			of.resting, of.refused = time.Now().Add(s.rules.Timeout), err
 		}
 	}
-}
-
-// Problem returns the problem of a group's Source that failed.
-func (s *Sources) Problem(group int, err error) Problem {
-	g := s.groups[group]
-	err = fmt.Errorf("toolsearch: %s: %w; the last good catalog of %d tools stays", g.field(partSource), err, len(s.Current().Tools))
-	return Problem{Group: g.Name, Part: partSource, Err: err}
 }
 
 // A Problem is something wrong with a part of a group.

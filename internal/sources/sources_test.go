@@ -40,6 +40,7 @@ type server struct {
 	*sources.Sources
 	tools []tool.BaseTool
 	err   error
+	run   sources.Callers
 }
 
 func newServer(t *testing.T, fixed ...string) *server {
@@ -61,9 +62,14 @@ func newServer(t *testing.T, fixed ...string) *server {
 func (s *server) change(t *testing.T, list []tool.BaseTool) *sources.Change {
 	t.Helper()
 	s.tools, s.err = list, nil
-	require.Equal(t, []error{nil}, s.Ask(context.Background()))
-	return s.Pending()
+	run, errs := s.Ask(context.Background())
+	require.Equal(t, []error{nil}, errs)
+	s.run = run
+	return s.Pending(run)
 }
+
+// sees returns what the next run sees.
+func (s *server) sees() *sources.View { return s.See(s.run, make([]error, 1)) }
 
 // accept asks for the tools and makes them current.
 func (s *server) accept(t *testing.T, list []tool.BaseTool) *sources.Snapshot {
@@ -75,7 +81,7 @@ func (s *server) accept(t *testing.T, list []tool.BaseTool) *sources.Snapshot {
 }
 
 // calls calls the tools of a snapshot.
-func calls(t *testing.T, s *sources.Snapshot) (results []string) {
+func calls(t *testing.T, s *sources.View) (results []string) {
 	t.Helper()
 	for _, tl := range s.Tools {
 		result, err := tl.(tool.InvokableTool).InvokableRun(context.Background(), "")
@@ -90,16 +96,17 @@ func TestAnswersAreCompared(t *testing.T) {
 	s := newServer(t)
 	first, again := tools("b", "a"), tools("a", "b")
 	snapshot := s.accept(t, first)
-	assert.Equal(t, []string{fmt.Sprintf("%p", first[1]), fmt.Sprintf("%p", first[0])}, calls(t, s.Current()), "by name")
+	assert.Equal(t, []string{"x"}, s.sees().Changed)
+	assert.Equal(t, []string{fmt.Sprintf("%p", first[1]), fmt.Sprintf("%p", first[0])}, calls(t, s.sees()), "by name")
 	assert.Nil(t, s.change(t, first))
 	assert.Same(t, snapshot, s.Current())
 
 	assert.Nil(t, s.change(t, again), "other tools with the same definitions in another order")
-	assert.Equal(t, []string{fmt.Sprintf("%p", again[0]), fmt.Sprintf("%p", again[1])}, calls(t, s.Current()))
-	assert.Empty(t, s.Current().Changed(snapshot))
+	assert.Equal(t, []string{fmt.Sprintf("%p", again[0]), fmt.Sprintf("%p", again[1])}, calls(t, s.sees()))
+	assert.Empty(t, s.sees().Changed)
 
-	other := s.accept(t, tools("a", "c"))
-	assert.Equal(t, []string{"x"}, other.Changed(snapshot))
+	s.accept(t, tools("a", "c"))
+	assert.Equal(t, []string{"x"}, s.sees().Changed)
 	assert.NotNil(t, s.change(t, first), "back again")
 }
 
@@ -111,14 +118,13 @@ func TestAcceptKeepsTheNewestTools(t *testing.T) {
 	newest := tools("a")
 	require.NotNil(t, s.change(t, newest))
 	s.Accept(next)
-	assert.Nil(t, s.Pending())
-	assert.Equal(t, []string{fmt.Sprintf("%p", newest[0])}, calls(t, s.Current()))
+	assert.Nil(t, s.Pending(s.run))
+	assert.Equal(t, []string{fmt.Sprintf("%p", newest[0])}, calls(t, s.sees()))
 }
 
 // A tool that cannot be in a catalog is left out, and costs the others nothing.
 func TestToolsAreLeftOut(t *testing.T) {
 	s := newServer(t, "fixed")
-	before := s.Current()
 	list := append(tools("b", "a", "a", "meta", "fixed"), nil)
 	snapshot := s.accept(t, list)
 	var names []string
@@ -126,14 +132,14 @@ func TestToolsAreLeftOut(t *testing.T) {
 		names = append(names, info.Name)
 	}
 	assert.Equal(t, []string{"fixed", "a", "b"}, names)
-	if problems := snapshot.Problems(before); assert.Len(t, problems, 1) {
+	if problems := s.sees().Problems; assert.Len(t, problems, 1) {
 		assert.Equal(t, "x", problems[0].Group)
 		assert.EqualError(t, problems[0].Err, `toolsearch: Source of group "x": left out or mended: tool 5, "": it is nil (<nil>); `+
 			`tool 2, "a": another dynamic tool has this name; to have both, put the tools of each server into a Group with Prefix; `+
 			`tool 4, "fixed": another dynamic tool has this name; to have both, put the tools of each server into a Group with Prefix; `+
 			`tool 3, "meta": a meta-tool has this name`)
 	}
-	assert.Empty(t, s.Current().Problems(snapshot), "told once")
+	assert.Empty(t, s.sees().Problems, "told once")
 
 	_, err := s.Apply(s.change(t, tools("meta")))
 	assert.ErrorContains(t, err, `no tool can be used: tool 0, "meta"`)
@@ -143,15 +149,16 @@ func TestToolsAreLeftOut(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	s := newServer(t)
 	s.Refuse(s.change(t, tools("a")), errors.New("too large"), false)
-	assert.Nil(t, s.Pending())
+	assert.Nil(t, s.Pending(s.run))
 	again := s.change(t, tools("a"))
 	require.NotNil(t, again, "it may be better now")
 	s.Refuse(again, errors.New("too slow"), true)
 	s.tools = tools("b")
-	if errs := s.Ask(context.Background()); assert.Len(t, errs, 1) {
+	_, errs := s.Ask(context.Background())
+	if assert.Len(t, errs, 1) {
 		assert.EqualError(t, errs[0], "too slow")
 	}
-	assert.Nil(t, s.Pending())
+	assert.Nil(t, s.Pending(s.run))
 }
 
 func TestProblemsAreBounded(t *testing.T) {

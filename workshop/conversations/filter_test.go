@@ -176,14 +176,21 @@ func TestHiddenNamesChangeNothing(t *testing.T) {
 	}))
 }
 
-// pry returns every byte that the model got, the error of the run, and the tools that were loaded
-// at its end.
+// pry is pryIn over a config, and returns the failures of the run too.
 func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withHistory bool, searchTool string) string {
 	t.Helper()
 	var errs []string // of the run: New tells the program of patterns that no tool matches
 	config.OnEvent = onFailure(func(err error) { errs = append(errs, err.Error()) })
 	agentConfig := agentOver[M](t, config)
 	errs = nil
+	return pryIn(context.Background(), t, w, agentConfig, withHistory, searchTool) + fmt.Sprint("\nerrors ", errs)
+}
+
+// pryIn returns every byte that the model got, the error of the run, and the tools that were loaded at its end.
+func pryIn[M adk.MessageType](
+	ctx context.Context, t *testing.T, w way, agentConfig *adk.TypedChatModelAgentConfig[M], withHistory bool, searchTool string,
+) string {
+	t.Helper()
 	scripted := toolsearchtest.NewModel[M](append(prying(searchTool), say("done"))...)
 	agentConfig.Model, agentConfig.Instruction = scripted, "Be brief."
 	agentConfig.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
@@ -192,11 +199,10 @@ func pry[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, withH
 		history = pryingHistory()
 	}
 	session := toolsearch.NewSession("secret_mail", "get_weather")
-	ctx := toolsearch.WithSession(context.Background(), session)
-	events, err := runAgent(ctx, newAgent(t, agentConfig), w, append(history, question...))
+	events, err := runAgent(toolsearch.WithSession(ctx, session), newAgent(t, agentConfig), w, append(history, question...))
 	assert.GreaterOrEqual(t, len(scripted.Requests()), 13, "model calls; the run ended with %v", err)
 	failure, _, _ := strings.Cut(fmt.Sprint(err), "\nstack")
-	return fmt.Sprint(asked(t, scripted), "\nevents ", len(events), "\nerror ", failure, "\nloaded ", session.Loaded(), "\nerrors ", errs)
+	return fmt.Sprint(asked(t, scripted), "\nevents ", len(events), "\nerror ", failure, "\nloaded ", session.Loaded())
 }
 
 // allowedKey is the context key of a text that holds the names of the tools a user may have.
