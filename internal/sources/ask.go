@@ -1,9 +1,11 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
@@ -23,6 +25,12 @@ var Grace = 200 * time.Millisecond
 const (
 	maxCalls      = 8    // of a caller
 	maxGroupCalls = 1024 // of all callers
+)
+
+// A Source without PerCaller whose answers come back, of the last few, so often probably depends on who asks.
+const (
+	maxFormer  = 4
+	minReturns = 3
 )
 
 // call is a call of a Source.
@@ -112,7 +120,8 @@ func noAnswer(within time.Duration) error { return fmt.Errorf("no answer within 
 // an earlier answer gets its version.
 func (s *Sources) take(of *caller, number int, a *answer) {
 	s.mu.Lock()
-	known := [...]*answer{of.current, of.pending}
+	newest := cmp.Or(of.pending, of.current)
+	known := append(slices.Clone(of.former), of.current, of.pending)
 	s.mu.Unlock()
 	if a.version == 0 { // else it is the current answer again
 		a.version = number
@@ -129,6 +138,12 @@ func (s *Sources) take(of *caller, number int, a *answer) {
 		return
 	}
 	of.answered, of.failed, of.isDown, of.resting = number, nil, false, time.Time{}
+	if newest != nil && !a.sameAs(newest) && s.groups[of.group].PerCaller == nil {
+		of.former = append(of.former[max(0, len(of.former)+1-maxFormer):], newest)
+		if a.version < newest.version {
+			of.returns++
+		}
+	}
 	of.pending, of.tools = a, len(a.list)
 	s.settle(of)
 }

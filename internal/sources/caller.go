@@ -2,7 +2,9 @@ package sources
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -30,6 +32,8 @@ type caller struct {
 	answered int       // the number of the newest call with a good answer
 	current  *answer   // the newest good answer whose definitions the current snapshot has; nil means none
 	pending  *answer   // the newest good answer, if it is neither current nor refused
+	former   []*answer // the last that others took the place of; only of everybody's Source
+	returns  int       // how many of these came back; negative once it was reported
 	failed   error     // of a call that nobody waited for; nil once it was reported
 	unused   error     // why there is no catalog of an answer; nil once it was reported
 	isDown   bool      // the last call failed or is late, or its answer cannot be used
@@ -127,12 +131,18 @@ func (s *Sources) See(mine Callers, failures []error) *View {
 		if of.unused = nil; of.isDown {
 			v.Down = append(v.Down, of.group)
 		}
+		if of.returns >= minReturns {
+			problem(of.group, errReturns, "if they depend on who asks, set Group.PerCaller")
+			of.returns = math.MinInt
+		}
 	}
 	for i, err := range failures {
 		problem(i, err, stays)
 	}
 	return v
 }
+
+var errReturns = errors.New("tools went and came back, several times")
 
 // show shows a run the tools of a caller, and notes what runs have not reported of them.
 func (v *View) show(of *caller) {

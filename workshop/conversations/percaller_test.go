@@ -205,3 +205,19 @@ func testAnotherCaller[M adk.MessageType](t *testing.T) {
 	o = converseIn(toolsearch.WithSession(t.Context(), session), t, way{}, agent())
 	assert.Equal(t, []string{"tool_search", "same"}, o.last().ToolNames())
 }
+
+// A Source without PerCaller whose answers alternate is told once.
+func TestAnswersAlternate(t *testing.T) {
+	s := &server{}
+	middleware := newMiddleware[chat](t, s.config())
+	for i := range 12 {
+		assert.Empty(t, s.errs, "run %d", i)
+		s.serve(fmt.Sprint("tool_", i, ": Does"))
+		converse(t, way{}, with(middleware))
+	}
+	for i := range 12 {
+		s.serve([]string{"ann_tool: Does", "bob_tool: Does", "cid_tool: Does"}[i%3])
+		converse(t, way{}, with(middleware))
+	}
+	assert.Equal(t, []string{"toolsearch: Source: tools went and came back, several times; if they depend on who asks, set Group.PerCaller"}, s.errs)
+}
