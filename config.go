@@ -250,13 +250,11 @@ type Group struct {
 	// the tools depend on who asks, set PerCaller. Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
-	// PerCaller says whose tools Source answers with: a key, such as the user's ID. A run asks Source
-	// for its own key, with its own context, has the tools of that key alone, and leaves no trace of those
-	// of others. Each key has its own last good answer, "" too. Runs of one key share a call. PerCaller is
-	// called where Source is asked, which a resumed run does anew. If it panics, the run has no tools of
-	// Source, and a FailureEvent says so. Of all keys and groups, at most 20,000 tools are kept, and a key
-	// counts as a tool; the least recently used keys are forgotten and start anew. All keys share one
-	// index: definitions that several have are indexed once. Nil means that all runs have the same tools.
+	// PerCaller says whose tools Source answers with: a key, such as the user's ID. A run, also a resumed
+	// one, has the tools of its own key alone, without a trace of others. Each key, "" too, has its own
+	// last good answer, and its runs share a call. If PerCaller panics, the run has no tools of Source, and
+	// a FailureEvent says so. Of all keys and groups, 20,000 tools are kept, and a key counts as one; the
+	// least recently used keys start anew. Nil means that all runs have the same tools.
 	PerCaller func(ctx context.Context) string
 
 	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and so do

@@ -68,7 +68,7 @@ type LoadEvent struct {
 // too, since the catalog had none of its tools before. A tool that keeps its name under a new
 // definition is neither added nor removed. New's own compiling and an answer with the same
 // definitions are not reported. A change is reported once, in the run that found it. With
-// Group.PerCaller it is a change of what the run's own key has, counted without the tools of other keys.
+// Group.PerCaller it counts what the run's own key has.
 type CatalogEvent struct {
 	Tools    int           // number of tools now
 	Added    int           // number of tools whose names are new

@@ -92,8 +92,7 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 // failureOf returns the event of a problem.
 func failureOf(p sources.Problem) *FailureEvent { return (*FailureEvent)(&p) }
 
-// current returns the edition for a run that starts now, what the run's callers have of it, and their tools: these
-// may be newer values than those it was compiled of, with the same definitions. The error is that of the context.
+// current returns the edition for a run that starts now, and what its callers have of it. The error is the context's.
 func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View, error) {
 	if !e.sources.MayChange() {
 		snapshot := e.sources.Current()
@@ -107,10 +106,9 @@ func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View,
 	e.mu.Lock()
 	last, view, unreported := e.last, e.sources.See(mine, failures), e.unreported
 	e.unreported = nil
-	e.mu.Unlock()
+	e.mu.Unlock() // before a listener is called, which may do anything
 	seen := last.catalog.all()
 	seen.allowed = view.Docs
-	// A listener may do anything, so the lock is released before it is called.
 	if view.IsChanged && e.events.listens() {
 		e.events.emit(ctx, e.changeOf(seen, last, view))
 	}

@@ -126,8 +126,7 @@ func (a *answer) equals(b *answer) bool {
 	return slices.EqualFunc(a.hashed(), b.hashed(), func(a, b listed) bool { return a.print == b.print })
 }
 
-// follow makes an answer one more of those with the definitions of another. A change that was not noticed is not
-// in its prints either.
+// follow makes an answer one more of those with the definitions of another, prints included.
 func (a *answer) follow(before *answer) {
 	for i, l := range before.hashed() {
 		a.list[i].print, a.list[i].twins = l.print, l.twins

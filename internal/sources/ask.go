@@ -46,9 +46,7 @@ type call struct {
 func (s *Sources) Ask(ctx context.Context) (Callers, []error) {
 	graced, cancel := context.WithTimeout(ctx, min(Grace, s.rules.Timeout))
 	defer cancel()
-	var mine Callers
-	var calls []*call
-	errs := make([]error, len(s.groups))
+	mine, calls, errs := Callers(nil), []*call(nil), make([]error, len(s.groups))
 	for i, g := range s.groups {
 		id := callerID{group: i}
 		if g.PerCaller != nil { // of a run that it panics for, nobody knows which tools it may have

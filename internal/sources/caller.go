@@ -51,8 +51,7 @@ type callerID struct {
 // Callers are the callers that a run is one of, at most one for each group.
 type Callers []*caller
 
-// caller returns the caller of a key, and forgets those that are too many. One that is asked for, or whose index
-// is made, stays.
+// caller returns the caller of a key, and forgets old ones, but none that is asked for or whose index is made.
 func (s *Sources) caller(id callerID) *caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +116,7 @@ func (s *Sources) See(mine Callers, failures []error) *View {
 		}
 	}
 	stays := fmt.Sprintf("the last good catalog of %d tools stays", v.Docs.Len())
-	if !s.rules.IsFiltered {
+	if !s.rules.IsFiltered { // no two tools have the same name
 		v.Docs = nil
 	}
 	problem := func(group int, err error, so string) {
@@ -165,11 +164,10 @@ func (v *View) show(of *caller) {
 	if v.IsChanged = true; g.Name != "" {
 		v.Changed = append(v.Changed, g.Name)
 	}
-	kept := 0
+	v.Added, v.Removed = v.Added+len(of.shown.names), v.Removed+len(last.names)
 	for name := range of.shown.names {
 		if last.names[name] {
-			kept++
+			v.Added, v.Removed = v.Added-1, v.Removed-1
 		}
 	}
-	v.Added, v.Removed = v.Added+len(of.shown.names)-kept, v.Removed+len(last.names)-kept
 }

@@ -165,9 +165,10 @@ func TestCallerHangs(t *testing.T) {
 func TestPerCallerPanics(t *testing.T) {
 	var told []string
 	group := personal("x", func(string) []tool.BaseTool { return nil })
-	group.PerCaller = func(ctx context.Context) string { key, _ := ctx.Value(callerKey{}).(string); return key[:0] + key[1:] }
-	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: []toolsearch.Group{group}, DynamicTools: testtools.EchoTools("clock: The time"),
-		OnEvent: onFailure(func(err error) { told = append(told, err.Error()) })})
+	group.PerCaller = func(ctx context.Context) string { return callerOf(ctx)[1:] }
+	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: []toolsearch.Group{group},
+		DynamicTools: testtools.EchoTools("clock: The time"),
+		OnEvent:      onFailure(func(err error) { told = append(told, err.Error()) })})
 	checkAnnounced(t, converseIn(by("1"), t, way{}, with(middleware)), "x (1)", "x_who", "clock")
 	checkAnnounced(t, converseIn(by(""), t, way{}, with(middleware)), "clock")
 	require.Len(t, told, 1)
@@ -219,5 +220,6 @@ func TestAnswersAlternate(t *testing.T) {
 		s.serve([]string{"ann_tool: Does", "bob_tool: Does", "cid_tool: Does"}[i%3])
 		converse(t, way{}, with(middleware))
 	}
-	assert.Equal(t, []string{"toolsearch: Source: tools went and came back, several times; if they depend on who asks, set Group.PerCaller"}, s.errs)
+	assert.Equal(t, []string{"toolsearch: Source: tools went and came back, several times; " +
+		"if they depend on who asks, set Group.PerCaller"}, s.errs)
 }
