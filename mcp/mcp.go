@@ -112,6 +112,9 @@ func (s *Servers) Groups() []toolsearch.Group {
 	groups := make([]toolsearch.Group, len(s.servers))
 	for i, of := range s.servers {
 		groups[i] = toolsearch.Group{Name: of.name, Description: of.first.info().Instructions, Source: of.tools, Prefix: true}
+		if of.isPerCaller() {
+			groups[i].PerCaller = of.file.PerCaller
+		}
 	}
 	return groups
 }

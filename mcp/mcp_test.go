@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -21,6 +22,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // role is the variable that turns the test binary into a server. Its value is the kind.
@@ -228,7 +230,7 @@ func TestListsAreKept(t *testing.T) {
 // Each caller has their own connection and headers, and a bound on them.
 func TestCallersOfOneServer(t *testing.T) {
 	type user struct{}
-	as := func(name string) context.Context { return context.WithValue(t.Context(), user{}, name) }
+	as := func(name string) context.Context { return context.WithValue(context.Background(), user{}, name) }
 	url := listening(t, sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		server := honest()
 		name := r.Header.Get("Authorization")
@@ -251,6 +253,19 @@ func TestCallersOfOneServer(t *testing.T) {
 		assert.Equal(t, "for "+name, run(t, as(name), tools[3], ""))
 	}
 	assert.Len(t, servers.servers[0].callers, maxCallers)
+
+	search, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: servers.Groups(), AlwaysLoaded: []string{"*"}})
+	require.NoError(t, err)
+	for _, name := range []string{"ann", "bob"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 5 {
+				shown := converse(as(name), t, []adk.ChatModelAgentMiddleware{search}, toolsearchtest.CallTool("one__of_"+name, "{}"))
+				assert.Equal(t, []string{"tool_search", "one__alpha", "one__beta", "one__gamma", "one__of_" + name}, shown[0].ToolNames())
+				assert.Equal(t, "for "+name, answer(shown))
+			}
+		})
+	}
 }
 
 // A server that has forgotten the session did not look at the call, so it is called once more.

@@ -54,9 +54,11 @@ func npmFile(t *testing.T, folder string) (file *File, memory string) {
 }
 
 // converse runs an agent whose model plays turns, and returns what the model was shown.
-func converse[M adk.MessageType](t *testing.T, handlers []adk.TypedChatModelAgentMiddleware[M], turns ...toolsearchtest.Turn) []toolsearchtest.Request {
+func converse[M adk.MessageType](
+	ctx context.Context, t *testing.T, handlers []adk.TypedChatModelAgentMiddleware[M], turns ...toolsearchtest.Turn,
+) []toolsearchtest.Request {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("Done."))...)
 	agent, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{Name: "a", Description: "Helps", Model: model, Handlers: handlers})
@@ -95,7 +97,7 @@ func testServersOfNPM[M adk.MessageType](t *testing.T, servers *Servers) {
 		config.Groups, config.Index = servers.Groups(), toolsearch.BM25
 		search, err := toolsearch.NewTyped[M](t.Context(), &config)
 		require.NoError(t, err)
-		return converse(t, []adk.TypedChatModelAgentMiddleware[M]{search}, turns...)
+		return converse(t.Context(), t, []adk.TypedChatModelAgentMiddleware[M]{search}, turns...)
 	}
 	marked := ask(toolsearch.Config{AlwaysLoaded: []string{"tag:always-load"}})[0].ToolNames()
 	require.Len(t, marked, 2, "what its server marks")
@@ -162,7 +164,7 @@ func TestServerRestarts(t *testing.T) {
 			}
 		}}
 		readGraph := toolsearchtest.CallTool("memory__read_graph", `{}`)
-		return converse(t, []adk.ChatModelAgentMiddleware{search, watch}, readGraph, readGraph, toolsearchtest.CallTool("filesystem__read_text_file", string(path)))
+		return converse(t.Context(), t, []adk.ChatModelAgentMiddleware{search, watch}, readGraph, readGraph, toolsearchtest.CallTool("filesystem__read_text_file", string(path)))
 	}
 	kill := func() {
 		of.mu.Lock()

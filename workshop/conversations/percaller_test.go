@@ -176,34 +176,32 @@ func TestPerCallerPanics(t *testing.T) {
 }
 
 // A run that another caller resumes has the tools of that caller, and so has one that shares a session.
-func TestAnotherCallerGoesOn(t *testing.T) {
-	ofBothTypes(t, testAnotherCaller[chat], testAnotherCaller[agentic])
-}
+func TestAnotherCallerGoesOn(t *testing.T) { inRestarts(t, testAnotherCaller) }
 
-func testAnotherCaller[M adk.MessageType](t *testing.T) {
-	caller, store := "ann", &memoryStore{}
+func testAnotherCaller(t *testing.T, w way) {
 	toolsOf := func(caller string) []tool.BaseTool {
 		return append(testtools.EchoTools(caller+"_tool: Does", "same: Does it for "+caller), confirming("delete_all"))
 	}
-	agent := func() *adk.TypedChatModelAgentConfig[M] {
+	config := func(caller string) toolsearch.Config {
 		group := personal("x", toolsOf)
 		source := group.Source
 		group.PerCaller = func(context.Context) string { return caller }
 		group.Source = func(context.Context) ([]tool.BaseTool, error) { return source(by(caller)) }
-		return agentOver[M](t, toolsearch.Config{Groups: []toolsearch.Group{group}})
+		return toolsearch.Config{Groups: []toolsearch.Group{group}}
 	}
-	interrupted(t, store, false, agent(), selecting("ann_tool,same,delete_all"), calling("delete_all"))
-	caller = "bob"
-	o := resumed(t, store, false, agent(), callTools(called("w", "ann_tool", `{}`)))
+	before := conversation{config: config("ann"), turns: []turn{selecting("ann_tool,same,delete_all"), calling("delete_all")}}
+	o := restarted(t, w, before, config("bob"), callTools(called("w", "ann_tool", `{}`)))
 	require.NoError(t, o.err)
 	for _, r := range o.requests {
 		assert.Equal(t, []string{"tool_search", "same", "delete_all"}, r.ToolNames())
 		assert.Equal(t, "Does it for bob", r.Tools[1].Desc)
 	}
 	assert.Equal(t, []string{"ann_tool"}, answerOf(t, o.result(t, "w")).NotFound)
-
+	if w.agentic {
+		return
+	}
 	session := toolsearch.NewSession("ann_tool", "same")
-	o = converseIn(toolsearch.WithSession(t.Context(), session), t, way{}, agent())
+	o = converseIn(toolsearch.WithSession(t.Context(), session), t, w, agentOver[chat](t, config("bob")))
 	assert.Equal(t, []string{"tool_search", "same"}, o.last().ToolNames())
 }
 
