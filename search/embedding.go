@@ -37,8 +37,9 @@ const (
 	defaultEmbeddingConcurrency = 4
 	defaultQueryTimeout         = 10 * time.Second
 	defaultQueryCache           = 256
-	maxEmbeddingText            = 1000 // code points of a tool's text and of a query; services refuse long ones
-	maxEmbedderQueries          = 32   // at a time; more wait, within their timeouts
+	defaultStoreSize            = 256 << 20 // bytes
+	maxEmbeddingText            = 1000      // code points of a tool's text and of a query; services refuse long ones
+	maxEmbedderQueries          = 32        // at a time; more wait, within their timeouts
 )
 
 // EmbeddingOptions configures Embedding. Only Embedder is required.
@@ -333,42 +334,21 @@ type VectorStore interface {
 	Save(ctx context.Context, keys []string, vectors [][]float32) error
 }
 
-const defaultStoreSize = 256 << 20
-
-// FileStore is a VectorStore in one file. It is safe for concurrent use.
+// NewFileStore returns a VectorStore in the file at path. It is safe for concurrent use, and has a
+// method Flush() error. The file and its folder need not exist. The first write makes them, readable
+// by their owner only. A file that is damaged or of another format is an error, and stays as it is.
 //
-// It holds the file's vectors in memory from the first Load or Save until Flush. A build
-// calls Flush when it ends. Every Save writes a file of up to 1 MiB. A larger file is
-// written when an eighth of it is new. A crash leaves either the old file or the new one;
-// at most that eighth must be embedded again.
+// maxBytes is how large the file may grow. Zero means 256 MiB, which is 125,000 vectors of 512
+// dimensions. A larger file is an error. If the file would become larger, only the newest vectors
+// that fit into half of maxBytes are kept.
 //
-// Processes may share the file. If two processes write it at the same time, the vectors
-// that one of them added may have to be embedded again.
-type FileStore struct {
-	// MaxBytes is how large the file may grow. A larger file is an error. If the file would
-	// become larger, only the newest vectors that fit into half of MaxBytes are kept. Zero means 256 MiB, which is 125,000 vectors of 512
-	// dimensions. MaxBytes must not be changed while the store is used.
-	MaxBytes int64
-
-	file vectors.File
+// The store holds the file's vectors in memory from the first Load or Save until Flush. A build calls
+// Flush when it ends, and so must a program that calls Save itself. Every Save writes a file of up to
+// 1 MiB. A larger file is written when an eighth of it is new. A crash leaves either the old file or
+// the new one; at most that eighth must be embedded again.
+//
+// Processes may share the file. If two processes write it at the same time, the vectors that one of
+// them added may have to be embedded again.
+func NewFileStore(path string, maxBytes int64) VectorStore {
+	return &vectors.File{Path: path, MaxBytes: cmp.Or(max(maxBytes, 0), defaultStoreSize)}
 }
-
-// NewFileStore returns the store in the file at path. The file and its folder need not
-// exist. The first write makes them, readable by their owner only. A file that is damaged or of
-// another format is an error, and stays as it is.
-func NewFileStore(path string) *FileStore { return &FileStore{file: vectors.File{Path: path}} }
-
-// Load implements VectorStore.
-func (s *FileStore) Load(ctx context.Context, keys []string) ([][]float32, error) {
-	return s.file.Load(ctx, cmp.Or(max(s.MaxBytes, 0), defaultStoreSize), keys)
-}
-
-// Save implements VectorStore.
-func (s *FileStore) Save(ctx context.Context, keys []string, vectors [][]float32) error {
-	return s.file.Save(ctx, cmp.Or(max(s.MaxBytes, 0), defaultStoreSize), keys, vectors)
-}
-
-// Flush writes the vectors that the file does not have yet and frees the memory. A build
-// calls it when it ends. A program that calls Save itself must call Flush after the last
-// Save.
-func (s *FileStore) Flush() error { return s.file.Flush() }

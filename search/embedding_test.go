@@ -325,7 +325,7 @@ func TestEmbeddingStore(t *testing.T) {
 		}(),
 		"file": func() func() search.VectorStore {
 			path := filepath.Join(t.TempDir(), "some", "vectors")
-			return func() search.VectorStore { return search.NewFileStore(path) }
+			return func() search.VectorStore { return search.NewFileStore(path, 0) }
 		}(),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func storeEntry(n int) (key string, vector []float32) {
 	return hex.EncodeToString(sum[:]), []float32{float32(n), 0.25, -1}
 }
 
-func saveEntries(t *testing.T, s *search.FileStore, entries ...int) {
+func saveEntries(t *testing.T, s search.VectorStore, entries ...int) {
 	t.Helper()
 	var keys []string
 	var vectors [][]float32
@@ -45,7 +45,7 @@ func entriesIn(t *testing.T, path string, first int) (found []int) {
 		key, _ := storeEntry(n)
 		keys = append(keys, key)
 	}
-	vectors := testtools.Must(search.NewFileStore(path).Load(context.Background(), keys))(t)
+	vectors := testtools.Must(search.NewFileStore(path, 0).Load(context.Background(), keys))(t)
 	require.Len(t, vectors, first)
 	for n, v := range vectors {
 		if v == nil {
@@ -62,15 +62,15 @@ func entriesIn(t *testing.T, path string, first int) (found []int) {
 // touch the file.
 func TestFileStoreDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
-	saveEntries(t, search.NewFileStore(path), 0, 1, 2)
+	saveEntries(t, search.NewFileStore(path, 0), 0, 1, 2)
 	whole := []byte(testtools.ReadFile(t, path))
 	key, vector := storeEntry(3)
 	check := func(damaged []byte, what string) {
 		t.Helper()
 		require.NoError(t, os.WriteFile(path, damaged, 0o600))
-		_, err := search.NewFileStore(path).Load(t.Context(), []string{key})
+		_, err := search.NewFileStore(path, 0).Load(t.Context(), []string{key})
 		require.ErrorContains(t, err, "delete it", what)
-		require.ErrorContains(t, search.NewFileStore(path).Save(t.Context(), []string{key}, [][]float32{vector}), "delete it", what)
+		require.ErrorContains(t, search.NewFileStore(path, 0).Save(t.Context(), []string{key}, [][]float32{vector}), "delete it", what)
 	}
 	for at := range whole {
 		check(whole[:at], fmt.Sprint("cut at ", at))
@@ -79,8 +79,7 @@ func TestFileStoreDamage(t *testing.T) {
 		check(damaged, fmt.Sprint("changed at ", at))
 	}
 	check(append(bytes.Clone(whole), "junk"...), "junk at the end")
-	small := search.NewFileStore(path)
-	small.MaxBytes = int64(len(whole)) - 1
+	small := search.NewFileStore(path, int64(len(whole))-1)
 	require.NoError(t, os.WriteFile(path, whole, 0o600))
 	_, err := small.Load(t.Context(), []string{key})
 	require.ErrorContains(t, err, "allow more")
@@ -95,7 +94,7 @@ func TestFileStoreFollowsLinks(t *testing.T) {
 		t.Skipf("the test needs symbolic links: %v", err)
 	}
 	for n := range 2 {
-		saveEntries(t, search.NewFileStore(link), n)
+		saveEntries(t, search.NewFileStore(link, 0), n)
 		assert.Len(t, entriesIn(t, target, 2), n+1)
 	}
 	assert.NotZero(t, testtools.Must(os.Lstat(link))(t).Mode()&os.ModeSymlink)
@@ -106,9 +105,9 @@ func TestFileStoreBytes(t *testing.T) {
 	var files []string
 	for range 2 {
 		path := filepath.Join(t.TempDir(), "vectors")
-		s := search.NewFileStore(path)
+		s := search.NewFileStore(path, 0)
 		saveEntries(t, s, 0, 1)
-		saveEntries(t, search.NewFileStore(path), 2)
+		saveEntries(t, search.NewFileStore(path, 0), 2)
 		saveEntries(t, s, 1, 2, 0)
 		files = append(files, testtools.ReadFile(t, path))
 	}
@@ -119,11 +118,11 @@ func TestFileStoreBytes(t *testing.T) {
 // The file stays within its bound, and the newest vectors stay in it.
 func TestFileStoreBound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
-	s := search.NewFileStore(path)
-	s.MaxBytes = 8 + 10*storeRecord
+	maxBytes := int64(8 + 10*storeRecord)
+	s := search.NewFileStore(path, maxBytes)
 	for n := range 100 {
 		saveEntries(t, s, n)
-		require.LessOrEqual(t, testtools.Must(os.Stat(path))(t).Size(), s.MaxBytes, "bytes after %d were saved", n+1)
+		require.LessOrEqual(t, testtools.Must(os.Stat(path))(t).Size(), maxBytes, "bytes after %d were saved", n+1)
 		found := entriesIn(t, path, n+1)
 		require.Contains(t, found, n, "after %d were saved", n+1)
 		require.GreaterOrEqual(t, len(found), min(n+1, 5), "after %d were saved, the file has %v", n+1, found)
@@ -143,21 +142,21 @@ func TestFileStoreBound(t *testing.T) {
 // same time. The entries that are there are right, and the file is whole.
 func TestFileStoreConcurrent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
-	saveConcurrently(t, path, func(s *search.FileStore) *search.FileStore { return s })
+	saveConcurrently(t, path, func(s search.VectorStore) search.VectorStore { return s })
 	assert.Len(t, entriesIn(t, path, 120), 120)
 
 	path = filepath.Join(t.TempDir(), "vectors")
-	saveConcurrently(t, path, func(*search.FileStore) *search.FileStore { return search.NewFileStore(path) })
+	saveConcurrently(t, path, func(search.VectorStore) search.VectorStore { return search.NewFileStore(path, 0) })
 	found := entriesIn(t, path, 120)
 	assert.NotEmpty(t, found)
 	assert.EqualValues(t, 8+len(found)*storeRecord, testtools.Must(os.Stat(path))(t).Size(), "bytes")
 	assert.Len(t, testtools.Must(os.ReadDir(filepath.Dir(path)))(t), 1)
 }
 
-func saveConcurrently(t *testing.T, path string, storeOf func(*search.FileStore) *search.FileStore) {
+func saveConcurrently(t *testing.T, path string, storeOf func(search.VectorStore) search.VectorStore) {
 	t.Helper()
 	var wait sync.WaitGroup
-	shared := search.NewFileStore(path)
+	shared := search.NewFileStore(path, 0)
 	for worker := range 6 {
 		wait.Add(1)
 		go func() {
@@ -178,7 +177,7 @@ func saveConcurrently(t *testing.T, path string, storeOf func(*search.FileStore)
 // At any moment the file is whole. It has the state before a save or after the save.
 func TestFileStoreIsAlwaysWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
-	s := search.NewFileStore(path)
+	s := search.NewFileStore(path, 0)
 	saveEntries(t, s, 0)
 	saved := make(chan struct{})
 	go func() {
@@ -210,11 +209,16 @@ func largeEntry(n int) (key string, vector []float32) {
 	return key, vector
 }
 
+func flush(t *testing.T, s search.VectorStore) {
+	t.Helper()
+	require.NoError(t, s.(interface{ Flush() error }).Flush())
+}
+
 // A large file is not written at every Save. A crash loses at most an eighth of the file. After Flush
 // it loses nothing.
 func TestFileStoreFlush(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
-	s := search.NewFileStore(path)
+	s := search.NewFileStore(path, 0)
 	var keys []string
 	writes, size := 0, int64(0)
 	for n := range 200 {
@@ -228,15 +232,15 @@ func TestFileStoreFlush(t *testing.T) {
 		require.GreaterOrEqual(t, size, int64(n+1)*(64<<10)*7/8, "bytes of the file after %d were saved", n+1)
 	}
 	assert.Less(t, writes, 60, "how often the file was written")
-	require.NoError(t, s.Flush())
-	vectors := testtools.Must(search.NewFileStore(path).Load(context.Background(), keys))(t)
+	flush(t, s)
+	vectors := testtools.Must(search.NewFileStore(path, 0).Load(context.Background(), keys))(t)
 	for n := range keys {
 		_, want := largeEntry(n)
 		require.Equal(t, want, vectors[n], "entry %d", n)
 	}
 	assert.Equal(t, vectors[:1], testtools.Must(s.Load(context.Background(), keys[:1]))(t), "a vector that is loaded after Flush")
-	require.NoError(t, s.Flush())
-	require.NoError(t, search.NewFileStore(filepath.Join(t.TempDir(), "none")).Flush())
+	flush(t, s)
+	flush(t, search.NewFileStore(filepath.Join(t.TempDir(), "none"), 0))
 }
 
 func TestFileStoreMistakes(t *testing.T) {
@@ -244,16 +248,16 @@ func TestFileStoreMistakes(t *testing.T) {
 	key, vector := storeEntry(0)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	saveEntries(t, search.NewFileStore(filepath.Join(folder, "there")), 1)
+	saveEntries(t, search.NewFileStore(filepath.Join(folder, "there"), 0), 1)
 	for _, test := range []struct {
 		name string
 		err  error
 	}{
-		{"a folder", search.NewFileStore(folder).Save(context.Background(), []string{key}, [][]float32{vector})},
-		{"a short key", search.NewFileStore(filepath.Join(folder, "a")).Save(context.Background(), []string{"k"}, [][]float32{vector})},
-		{"a nil vector", search.NewFileStore(filepath.Join(folder, "c")).Save(context.Background(), []string{key}, [][]float32{nil})},
-		{"fewer vectors than keys", search.NewFileStore(filepath.Join(folder, "d")).Save(context.Background(), []string{key}, nil)},
-		{"a cancelled context", search.NewFileStore(filepath.Join(folder, "there")).Save(ctx, []string{key}, [][]float32{vector})},
+		{"a folder", search.NewFileStore(folder, 0).Save(context.Background(), []string{key}, [][]float32{vector})},
+		{"a short key", search.NewFileStore(filepath.Join(folder, "a"), 0).Save(context.Background(), []string{"k"}, [][]float32{vector})},
+		{"a nil vector", search.NewFileStore(filepath.Join(folder, "c"), 0).Save(context.Background(), []string{key}, [][]float32{nil})},
+		{"fewer vectors than keys", search.NewFileStore(filepath.Join(folder, "d"), 0).Save(context.Background(), []string{key}, nil)},
+		{"a cancelled context", search.NewFileStore(filepath.Join(folder, "there"), 0).Save(ctx, []string{key}, [][]float32{vector})},
 	} {
 		assert.Error(t, test.err, "%s", test.name)
 	}

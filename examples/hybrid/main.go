@@ -59,7 +59,7 @@ func run(ctx context.Context, out io.Writer, folder string) error {
 	}
 	meaning := toolsearch.EmbeddingOptions{
 		Embedder: e, Model: model,
-		Store:        search.NewFileStore(filepath.Join(folder, "vectors")),
+		Store:        search.NewFileStore(filepath.Join(folder, "vectors"), 0),
 		OnStoreError: func(err error) { fmt.Fprintln(out, err) },
 		Progress: func(done, total int) {
 			if done == 0 || done == total {

@@ -129,7 +129,7 @@ func TestRestart(t *testing.T) {
 	for _, wantEmbedded := range []int{len(services.Tools()), 0} {
 		counter := &counting{Embedder: e}
 		catalog, err := toolsearch.NewCatalog(t.Context(), services.Tools(), &toolsearch.CatalogOptions{Index: toolsearch.EmbeddingOptions{
-			Embedder: counter, Model: model, Store: search.NewFileStore(path), OnStoreError: func(err error) { assert.NoError(t, err) },
+			Embedder: counter, Model: model, Store: search.NewFileStore(path, 0), OnStoreError: func(err error) { assert.NoError(t, err) },
 		}.Index})
 		require.NoError(t, err)
 		assert.Equal(t, wantEmbedded, counter.n, "tools embedded")

@@ -32,10 +32,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A File holds the vectors of one file. search.FileStore describes it. It is safe for concurrent
-// use.
+// A File holds the vectors of one file. search.NewFileStore describes it.
 type File struct {
-	Path string // must be set, and not be changed
+	Path     string // must be set, and not be changed, like MaxBytes
+	MaxBytes int64
 
 	mu      sync.Mutex
 	info    os.FileInfo // when the file was last read or written; nil means never
@@ -45,12 +45,11 @@ type File struct {
 	unsaved int64    // the part of size that is not in the file
 }
 
-// Load returns the vector under each key, in the order of the keys, or nil where there is none. It
-// fails if the file has more than limit bytes.
-func (s *File) Load(ctx context.Context, limit int64, keys []string) ([][]float32, error) {
+// Load returns the vector under each key, in the order of the keys, or nil where there is none.
+func (s *File) Load(ctx context.Context, keys []string) ([][]float32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.read(ctx, limit); err != nil {
+	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
 	vectors := make([][]float32, len(keys))
@@ -60,19 +59,17 @@ func (s *File) Load(ctx context.Context, limit int64, keys []string) ([][]float3
 	return vectors, nil
 }
 
-// Save keeps a vector under each key. If the file would become larger than limit bytes, only the
-// newest vectors that fit into half of limit are kept.
-func (s *File) Save(ctx context.Context, limit int64, keys []string, vectors [][]float32) error {
+// Save keeps a vector under each key.
+func (s *File) Save(ctx context.Context, keys []string, vectors [][]float32) error {
 	if len(keys) != len(vectors) {
 		return fmt.Errorf("%d keys for %d vectors", len(keys), len(vectors))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.read(ctx, limit); err != nil {
+	if err := s.read(ctx); err != nil {
 		return err
 	}
-	limit -= int64(fileHead)
-	added := int64(0)
+	limit, added := s.MaxBytes-int64(fileHead), int64(0)
 	for i, vector := range vectors {
 		if len(keys[i]) != keyBytes {
 			return fmt.Errorf("a key of %d bytes; it has %d", len(keys[i]), keyBytes)
@@ -139,7 +136,7 @@ func (s *File) dropOldest(limit int64) {
 }
 
 // read adds the file's vectors, unless the file is unchanged since it was last read or written.
-func (s *File) read(ctx context.Context, limit int64) error {
+func (s *File) read(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -151,8 +148,8 @@ func (s *File) read(ctx context.Context, limit int64) error {
 		return err
 	case s.info != nil && os.SameFile(s.info, info) && s.info.Size() == info.Size() && s.info.ModTime().Equal(info.ModTime()):
 		return nil
-	case info.Size() > limit:
-		return fmt.Errorf("%s has %d bytes, more than %d; allow more, or delete it", s.Path, info.Size(), limit)
+	case info.Size() > s.MaxBytes:
+		return fmt.Errorf("%s has %d bytes, more than %d; allow more, or delete it", s.Path, info.Size(), s.MaxBytes)
 	}
 	data, err := os.ReadFile(s.Path)
 	if err != nil {

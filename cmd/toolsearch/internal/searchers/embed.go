@@ -97,7 +97,7 @@ func (c *Choice) openEndpoint(searcher string) error {
 	}
 	folder, err := os.UserCacheDir()
 	c.vectors.file = filepath.Join(folder, "toolsearch", "vectors-"+c.vectors.keyOf("")[:16])
-	c.vectors.store = search.NewFileStore(c.vectors.file)
+	c.vectors.store = search.NewFileStore(c.vectors.file, 0)
 	c.vectors.stored(err)
 	return nil
 }
@@ -161,9 +161,9 @@ type vectors struct {
 	stderr   io.Writer
 
 	mu     sync.Mutex
-	store  *search.FileStore // nil after it failed
-	length int               // of the vectors so far; 0 means that there are none
-	failed error             // the first failure
+	store  search.VectorStore // nil after it failed
+	length int                // of the vectors so far; 0 means that there are none
+	failed error              // the first failure
 }
 
 var _ embedding.Embedder = (*vectors)(nil)
@@ -262,8 +262,8 @@ func (v *vectors) stored(err error) {
 func (v *vectors) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.store != nil {
-		v.stored(v.store.Flush())
+	if store, ok := v.store.(interface{ Flush() error }); ok {
+		v.stored(store.Flush())
 	}
 }
 
