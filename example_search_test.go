@@ -179,12 +179,12 @@ func ExampleRetriever() {
 		return
 	}
 	e := &demoEngine{}
-	stored, err := search.StoreDocuments(ctx, e, docs, nil)
+	hashes, _, err := search.StoreDocuments(ctx, e, docs, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("stored", stored.Written)
+	fmt.Println("stored", len(hashes))
 	printMatches(toolsearch.Retriever(e), "opens", "+slack channel")
 	// Output:
 	// stored 3

@@ -122,93 +122,83 @@ func inWords(name string) string {
 	return name + " " + words
 }
 
-// Stored says what StoreDocuments did.
-type Stored struct {
-	Written   int               // documents written
-	Unchanged int               // documents that known has with the same hash
-	Hashes    map[string]string // DocumentID -> MetaHash of every document of the catalog that was written or unchanged
-	Gone      []string          // IDs in known that belong to no tool of the catalog, sorted
-}
-
 // StoreDocuments writes the documents of a catalog into an engine, 100 in one call of the
 // indexer. SchemaDocument makes the documents. IDs follow from names, so writing again
 // overwrites instead of adding. The options are for the indexer's Store, such as
 // indexer.WithEmbedding.
 //
-// known maps DocumentID to MetaHash for the documents that the engine holds already. It is
-// Stored.Hashes of an earlier run, or read from the engine. A document with the same hash is
-// not written again. Nil means that everything is written.
+// known maps DocumentID to MetaHash for the documents that the engine holds already. It is the
+// hashes of an earlier run, or read from the engine. A document with the same hash is not
+// written again. Nil means that everything is written. hashes is such a map of the catalog's
+// documents that the engine holds now.
 //
 // Documents of tools that have left the catalog stay in the engine, because eino's Indexer
 // cannot delete. The searcher Retriever drops them, but they take up places in the engine's
-// answers. Stored.Gone lists those in known. The engine's own client can delete them.
+// answers. gone are their IDs in known, sorted. The engine's own client can delete them.
 //
 // An empty or repeated name is an error before anything is written. After that, the first
-// batch that fails ends the call. Stored then says what was written before, and its Hashes
-// can be the known of another attempt. Some indexers of eino-ext report success even if the
-// engine refused documents, such as es8 at v0.0.0-20251205123657; examples/elasticsearch
-// shows how to make sure. The Qdrant indexer at v0.0.0-20251128213542 fails on tags and
-// aliases; examples/qdrant shows how to store them.
+// batch that fails ends the call, and hashes can be the known of another attempt. Some
+// indexers of eino-ext report success even if the engine refused documents, such as es8 at
+// v0.0.0-20251205123657; examples/elasticsearch shows how to make sure. The Qdrant indexer at
+// v0.0.0-20251128213542 fails on tags and aliases; examples/qdrant shows how to store them.
 //
 // This Indexer writes the catalog when a middleware is built, and then searches the engine:
 //
 //	Index: func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-//		if _, err := search.StoreDocuments(ctx, indexer, docs, nil); err != nil {
+//		if _, _, err := search.StoreDocuments(ctx, indexer, docs, nil); err != nil {
 //			return nil, err
 //		}
 //		return search.Retriever(retriever)(ctx, docs)
 //	}
 func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, known map[string]string,
-	options ...indexer.Option) (Stored, error) {
-	stored := Stored{Hashes: make(map[string]string, len(docs))}
+	options ...indexer.Option) (hashes map[string]string, gone []string, err error) {
 	if foreign.IsNil(ix) {
-		return stored, fmt.Errorf("toolsearch: no indexer to store documents with")
+		return nil, nil, fmt.Errorf("toolsearch: no indexer to store documents with")
 	}
-	changed, err := stored.compare(docs, known)
+	hashes = make(map[string]string, len(docs))
+	changed, gone, err := compare(docs, known, hashes)
 	if err != nil {
-		return stored, err
+		return nil, nil, err
 	}
 	info := runInfo(components.ComponentOfIndexer, ix)
-	for batch := range slices.Chunk(changed, storeBatch) {
+	for from := 0; from < len(changed); from += storeBatch {
 		if err := ctx.Err(); err != nil {
-			return stored, err
+			return hashes, gone, err
 		}
-		if err := writeBatch(callbacks.ReuseHandlers(ctx, info), ix, docs, batch, options, stored.Hashes); err != nil {
-			return stored, fmt.Errorf("toolsearch: storing documents %d to %d of %d: %w",
-				stored.Written+1, stored.Written+len(batch), len(changed), err)
+		to := min(from+storeBatch, len(changed))
+		if err := writeBatch(callbacks.ReuseHandlers(ctx, info), ix, docs, changed[from:to], options, hashes); err != nil {
+			return hashes, gone, fmt.Errorf("toolsearch: storing documents %d to %d of %d: %w", from+1, to, len(changed), err)
 		}
-		stored.Written += len(batch)
 	}
-	return stored, nil
+	return hashes, gone, nil
 }
 
-// compare finds the documents to write. It returns indexes, because their texts are made
-// batch by batch.
-func (s *Stored) compare(docs []Document, known map[string]string) (changed []int, err error) {
+// compare finds the documents to write, and adds the hashes of the others. It returns indexes,
+// because the texts are made batch by batch.
+func compare(docs []Document, known, hashes map[string]string) (changed []int, gone []string, err error) {
 	first := make(map[string]int, len(docs))
 	for i := range docs {
 		if docs[i].Name == "" {
-			return nil, fmt.Errorf("toolsearch: document %d: empty name", i)
+			return nil, nil, fmt.Errorf("toolsearch: document %d: empty name", i)
 		}
 		id := DocumentID(docs[i].Name)
 		if before, repeated := first[id]; repeated {
-			return nil, fmt.Errorf("toolsearch: documents %d and %d are both named %q", before, i, docs[i].Name)
+			return nil, nil, fmt.Errorf("toolsearch: documents %d and %d are both named %q", before, i, docs[i].Name)
 		}
 		first[id] = i
 		hash, isKnown := known[id]
 		if isKnown && SchemaDocument(docs[i]).MetaData[MetaHash] == hash {
-			s.Hashes[id] = hash
-			s.Unchanged++
+			hashes[id] = hash
 			continue
 		}
 		changed = append(changed, i)
 	}
 	for _, id := range slices.Sorted(maps.Keys(known)) {
 		if _, there := first[id]; !there {
-			s.Gone = append(s.Gone, id)
+			gone = append(gone, id)
 		}
 	}
-	return changed, nil
+	return changed, gone, nil
 }
 
 func writeBatch(ctx context.Context, ix indexer.Indexer, docs []Document, batch []int, options []indexer.Option, hashes map[string]string) error {

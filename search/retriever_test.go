@@ -372,7 +372,9 @@ func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	for _, tool := range testtools.NewsTools() {
 		infos = append(infos, testtools.MustInfo(t, tool))
 	}
-	_, err := search.StoreDocuments(t.Context(), e, testtools.Must(search.Documents(infos, nil))(t), nil)
+	before, err := search.Documents(infos, nil)
+	require.NoError(t, err)
+	_, _, err = search.StoreDocuments(t.Context(), e, before, nil)
 	require.NoError(t, err)
 	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], &toolsearch.CatalogOptions{Index: search.Retriever(e)})
 	require.NoError(t, err)
@@ -438,31 +440,33 @@ func TestSchemaDocumentOfHostileTools(t *testing.T) {
 
 func TestStoreDocuments(t *testing.T) {
 	e := &engine{}
-	first := testtools.Must(search.StoreDocuments(t.Context(), e, numbered(207), nil))(t)
-	require.Equal(t, 207, first.Written)
-	require.Len(t, first.Hashes, 207)
+	first, _, err := search.StoreDocuments(t.Context(), e, numbered(207), nil)
+	require.NoError(t, err)
+	require.Len(t, first, 207)
 	require.Equal(t, []int{100, 100, 7}, e.batches)
 
 	// The same documents are stored again, and replace those in the engine.
-	again := testtools.Must(search.StoreDocuments(t.Context(), e, numbered(207), nil))(t, "again")
+	again, _, err := search.StoreDocuments(t.Context(), e, numbered(207), nil)
+	assert.NoError(t, err, "again")
 	assert.Len(t, e.documents, 207, "again")
-	assert.Equal(t, first.Hashes, again.Hashes, "again")
+	assert.Equal(t, first, again, "again")
 	require.Equal(t, []int{100, 100, 7}, e.batches[3:], "again")
 
 	// Only changes are stored: two tools are gone, one is new, and one has another description.
 	docs := append(numbered(205), doc("new", "Works"))
 	docs[1].Description = "Plays"
-	later, err := search.StoreDocuments(t.Context(), e, docs, first.Hashes)
+	later, left, err := search.StoreDocuments(t.Context(), e, docs, first)
 	gone := []string{search.DocumentID("tool_205"), search.DocumentID("tool_206")}
 	slices.Sort(gone)
 	assert.NoError(t, err, "later")
-	assert.Equal(t, search.Stored{Written: 2, Unchanged: 204, Hashes: later.Hashes, Gone: gone}, later)
-	assert.Len(t, later.Hashes, 206, "later")
+	assert.Len(t, later, 206, "later")
+	assert.Equal(t, gone, left, "later")
 	assert.Equal(t, []int{2}, e.batches[6:], "later")
 	require.Contains(t, e.documents, search.DocumentID("tool_1"), "later")
 	assert.Equal(t, "tool_1 tool 1\nPlays", e.documents[search.DocumentID("tool_1")].Content, "later")
-	none := testtools.Must(search.StoreDocuments(t.Context(), e, docs, later.Hashes))(t, "nothing new")
-	assert.Equal(t, search.Stored{Unchanged: 206, Hashes: later.Hashes}, none, "nothing new")
+	none, _, err := search.StoreDocuments(t.Context(), e, docs, later)
+	assert.NoError(t, err, "nothing new")
+	assert.Equal(t, later, none, "nothing new")
 	assert.Len(t, e.batches, 7, "nothing new")
 }
 
@@ -497,14 +501,13 @@ func TestStoreDocumentsFails(t *testing.T) {
 		{"a name twice", &engine{}, []search.Document{doc("a", ""), doc("b", ""), doc("a", "")}, 0, `documents 0 and 2 are both named "a"`},
 		{"a nil indexer", (*engine)(nil), numbered(1), 0, "no indexer"},
 	} {
-		stored, err := search.StoreDocuments(t.Context(), tt.indexer, tt.docs, nil)
+		hashes, _, err := search.StoreDocuments(t.Context(), tt.indexer, tt.docs, nil)
 		assert.ErrorContains(t, err, tt.want, "%s", tt.what)
-		assert.Equal(t, tt.written, stored.Written, "%s", tt.what)
-		assert.Len(t, stored.Hashes, tt.written, "%s", tt.what)
+		assert.Len(t, hashes, tt.written, "%s", tt.what)
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	stored, err := search.StoreDocuments(done, &engine{}, numbered(207), nil)
+	hashes, _, err := search.StoreDocuments(done, &engine{}, numbered(207), nil)
 	assert.ErrorIs(t, err, context.Canceled, "cancelled")
-	assert.Zero(t, stored.Written, "cancelled")
+	assert.Empty(t, hashes, "cancelled")
 }

@@ -54,32 +54,34 @@ func (e *engine) drop(ctx context.Context) error {
 
 // sync brings the index up to date with a catalog's tools: it writes new and changed tools
 // and deletes all others. The index is the catalog's own, so that includes documents that
-// others put there.
-func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo) (search.Stored, error) {
+// others put there. sync returns how many tools it wrote.
+func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo) (written int, _ error) {
 	docs, err := search.Documents(infos, nil)
 	if err != nil {
-		return search.Stored{}, err
+		return 0, err
 	}
 	known, err := e.hashes(ctx)
 	if err != nil {
-		return search.Stored{}, err
+		return 0, err
 	}
 	ix, err := e.indexer(ctx)
 	if err != nil {
-		return search.Stored{}, err
+		return 0, err
 	}
-	stored, err := search.StoreDocuments(ctx, ix, docs, known)
+	hashes, gone, err := search.StoreDocuments(ctx, ix, docs, known)
 	if err != nil {
-		return stored, err
+		return 0, err
 	}
-	if err := e.delete(ctx, stored.Gone); err != nil {
-		return stored, err
+	if err := e.delete(ctx, gone); err != nil {
+		return 0, err
 	}
 	// The es8 indexer does not read the answers to its bulk requests, so refused documents are noticed here.
-	if known, err = e.hashes(ctx); err == nil && !maps.Equal(known, stored.Hashes) {
-		err = fmt.Errorf("%d of %d documents are stored as they should be", len(known), len(docs))
+	stored, err := e.hashes(ctx)
+	if err == nil && !maps.Equal(stored, hashes) {
+		err = fmt.Errorf("%d of %d documents are stored as they should be", len(stored), len(docs))
 	}
-	return stored, err
+	maps.DeleteFunc(hashes, func(id, hash string) bool { return known[id] == hash }) // leaves what was written
+	return len(hashes), err
 }
 
 // hashes reads the IDs and hashes in the index, page by page.

@@ -68,11 +68,11 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	defer e.drop(context.WithoutCancel(ctx)) // also when the program fails
 
 	for _, when := range []string{"first", "second"} {
-		stored, err := e.sync(ctx, services.Infos())
+		written, err := e.sync(ctx, services.Infos())
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s time: %d tools written, %d unchanged\n", when, stored.Written, stored.Unchanged)
+		fmt.Fprintf(out, "%s time: %d tools written\n", when, written)
 	}
 
 	r, err := e.retriever(ctx)

@@ -127,7 +127,7 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, run(t.Context(), &out))
 	rest := out.String()
 	for _, want := range []string{
-		"first time: 166 tools written, 0 unchanged\n", "second time: 0 tools written, 166 unchanged\n",
+		"first time: 166 tools written\n", "second time: 0 tools written\n",
 		`tool_search {"query":"post message`, "mcp__slack__send_message", "The index is gone.", "from   fallback, toolsearch: the retriever failed: status: 404",
 		"mcp__slack__send_message",
 	} {
@@ -149,12 +149,11 @@ func TestSync(t *testing.T) {
 	_, err = e.sync(t.Context(), infos)
 	assert.ErrorContains(t, err, "0 of 2 documents are stored")
 	c.refuses = false
-	stored, err := e.sync(t.Context(), infos)
+	written, err := e.sync(t.Context(), infos)
 	require.NoError(t, err)
-	assert.Equal(t, 2, stored.Written)
-	stored, err = e.sync(t.Context(), infos[:1])
+	assert.Equal(t, 2, written)
+	written, err = e.sync(t.Context(), infos[:1])
 	require.NoError(t, err)
-	assert.Zero(t, stored.Written)
-	assert.Len(t, stored.Gone, 1)
+	assert.Zero(t, written)
 	assert.Len(t, c.docs, 1)
 }

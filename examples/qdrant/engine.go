@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 
 	indexerqdrant "github.com/cloudwego/eino-ext/components/indexer/qdrant"
 	retrieverqdrant "github.com/cloudwego/eino-ext/components/retriever/qdrant"
@@ -36,35 +37,36 @@ func waitForWrites(
 }
 
 // sync brings the collection up to date with a catalog's tools: it writes new and changed
-// tools, and deletes tools that have left.
-func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo) (search.Stored, error) {
+// tools, and deletes tools that have left. It returns how many it wrote.
+func (e *engine) sync(ctx context.Context, infos []*schema.ToolInfo) (written int, _ error) {
 	docs, err := search.Documents(infos, nil) // with tags or aliases, make []any of them: the indexer panics on []string
 	if err != nil {
-		return search.Stored{}, err
+		return 0, err
 	}
 	ix, err := indexerqdrant.NewIndexer(ctx, &indexerqdrant.Config{ // makes the collection
 		Client: e.client, Collection: e.collection, Embedding: e.embedder,
 		VectorDim: e.dims, Distance: qdrant.Distance_Cosine, BatchSize: 100,
 	})
 	if err != nil {
-		return search.Stored{}, err
+		return 0, err
 	}
 	known, err := e.hashes(ctx)
 	if err != nil {
-		return search.Stored{}, err
+		return 0, err
 	}
-	stored, err := search.StoreDocuments(ctx, ix, docs, known)
-	if err != nil || len(stored.Gone) == 0 {
-		return stored, err
+	hashes, gone, err := search.StoreDocuments(ctx, ix, docs, known)
+	maps.DeleteFunc(hashes, func(id, hash string) bool { return known[id] == hash }) // leaves what was written
+	if err != nil || len(gone) == 0 {
+		return len(hashes), err
 	}
-	ids := make([]*qdrant.PointId, len(stored.Gone))
-	for i, id := range stored.Gone {
+	ids := make([]*qdrant.PointId, len(gone))
+	for i, id := range gone {
 		ids[i] = qdrant.NewID(id)
 	}
 	_, err = e.client.Delete(ctx, &qdrant.DeletePoints{
 		CollectionName: e.collection, Wait: qdrant.PtrOf(true), Points: qdrant.NewPointsSelector(ids...),
 	})
-	return stored, err
+	return len(hashes), err
 }
 
 // hashes reads the ids and hashes in the collection, page by page.

@@ -87,11 +87,11 @@ func run(ctx context.Context, out io.Writer) (err error) {
 
 	tools := services.Tools()
 	for _, when := range []string{"first", "second"} {
-		stored, err := e.sync(ctx, services.Infos())
+		written, err := e.sync(ctx, services.Infos())
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s time: %d tools written, %d unchanged\n", when, stored.Written, stored.Unchanged)
+		fmt.Fprintf(out, "%s time: %d tools written\n", when, written)
 	}
 
 	r, err := e.retriever(ctx)

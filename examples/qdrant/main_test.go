@@ -20,8 +20,8 @@ func Example() {
 	os.Unsetenv("QDRANT_HOST") // another server words its errors differently
 	main()
 	// Output:
-	// first time: 166 tools written, 0 unchanged
-	// second time: 0 tools written, 166 unchanged
+	// first time: 166 tools written
+	// second time: 0 tools written
 	// user: Give Ann her money back.
 	// model call 1
 	//   sees   tool_search
@@ -132,22 +132,21 @@ func TestFindsTools(t *testing.T) {
 func TestSync(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		infos := services.Infos()
-		stored, err := e.sync(t.Context(), infos)
+		written, err := e.sync(t.Context(), infos)
 		require.NoError(t, err)
-		assert.Equal(t, 166, stored.Written)
+		assert.Equal(t, 166, written)
 
 		changed := *infos[3]
 		changed.Desc += " Also on Sundays."
 		infos[3] = &changed
 		gone := infos[len(infos)-1].Name
-		stored, err = e.sync(t.Context(), infos[:len(infos)-1])
+		written, err = e.sync(t.Context(), infos[:len(infos)-1])
 		require.NoError(t, err)
-		assert.Equal(t, 1, stored.Written)
-		assert.Equal(t, 164, stored.Unchanged)
-		assert.Equal(t, []string{search.DocumentID(gone)}, stored.Gone)
+		assert.Equal(t, 1, written)
 		known, err := e.hashes(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, stored.Hashes, known, "what the collection has")
+		assert.Len(t, known, 165)
+		assert.NotContains(t, known, search.DocumentID(gone))
 	})
 }
 
@@ -162,12 +161,12 @@ func TestManyTools(t *testing.T) {
 				infos = append(infos, &copied)
 			}
 		}
-		stored, err := e.sync(t.Context(), infos)
+		written, err := e.sync(t.Context(), infos)
 		require.NoError(t, err)
-		assert.Equal(t, len(infos), stored.Written)
-		stored, err = e.sync(t.Context(), infos)
+		assert.Equal(t, len(infos), written)
+		written, err = e.sync(t.Context(), infos)
 		require.NoError(t, err)
-		assert.Zero(t, stored.Written, "written at the second sync")
+		assert.Zero(t, written, "written at the second sync")
 	})
 }
 
