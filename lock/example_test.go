@@ -71,10 +71,10 @@ func ExampleLint() {
 		return
 	}
 	for _, w := range lock.Lint(docs) {
-		fmt.Printf("%s, %s: %s: %s\n", docs[w.Doc].Name, w.Where, w.Kind, w.Text)
+		fmt.Println(w)
 	}
 	// Output:
-	// notes__add, description: instructions: always use this tool
-	// notes__add, description: foreign-names: bank__pay
-	// notes__list, description: hidden: \u200b
+	// notes__add of notes: instructions: description: always use this tool
+	// notes__add of notes: foreign-names: description: bank__pay
+	// notes__list of notes: hidden: description: \u200b
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The kinds of a Finding: what is wrong with a tool.
+// The kinds of a Finding: what is wrong with a tool. Lint has kinds of its own.
 const (
 	New     = "new"     // no tool of that namespace and name is approved
 	Changed = "changed" // its description or its parameters differ from the approved ones
@@ -21,15 +21,15 @@ const (
 	Refused = "refused" // its definition cannot be locked
 )
 
-// A Finding is one tool that is not as approved. Its texts come from a server: String and Diff
-// are safe to print, the fields are not.
+// A Finding is one tool that is not as approved, or a place that Lint warns of. Its texts come from
+// a server: String and Diff are safe to print, the fields are not.
 type Finding struct {
-	Kind string // New, Changed, Copied, Missing or Refused
+	Kind string // New, Changed, Copied, Missing or Refused; of Lint Hidden, Instructions or ForeignNames
 	ID
 	Original ID          // the approved tool that it copies, also for a Changed tool; zero means none
 	Was      *Definition // as approved; nil means not approved: New, Copied and Refused
 	Is       *Definition // as it is now; nil for Missing and Refused
-	Reason   string      // why it is Refused
+	Reason   string      // why it is Refused, or what Lint has found
 }
 
 func compareIDs(a, b ID) int {
@@ -74,8 +74,8 @@ func (f Finding) LogValue() slog.Value {
 //	{"kind": "changed", "namespace": "", "name": "send_mail", "sha256": "...",
 //	 "changes": [{"path": "description", "was": "...", "is": "..."}]}
 //
-// "sha256" is the hash of the definition as it is now. A copy also has "original", and a refused
-// tool has "reason".
+// "sha256" is the hash of the definition as it is now. A copy also has "original". A refused
+// tool and what Lint finds have "reason".
 func (f Finding) MarshalJSON() ([]byte, error) {
 	changes := []any{}
 	for _, c := range f.changes() {

@@ -53,7 +53,7 @@ func FuzzDefinitions(f *testing.F) {
 			}
 		}
 		for _, w := range lock.Lint([]search.Document{doc, changed}) {
-			shown += w.Where + w.Text
+			shown += w.String() + w.Reason
 		}
 		for _, r := range shown {
 			if r != '\n' && !unicode.IsPrint(r) {

@@ -20,7 +20,7 @@ import (
 // phrases.go for the instructions, and docs/security.md for how often each rule warns of
 // harmless tools.
 
-// The kinds of a Warning, which are the rules of Lint.
+// The kinds of a Finding of Lint, which are its rules.
 const (
 	// Hidden characters carry text that a model reads and a person does not see, or show text in
 	// an order that differs from what a model reads.
@@ -31,14 +31,6 @@ const (
 	ForeignNames = "foreign-names"
 )
 
-// A Warning is a place in a definition that a person should read.
-type Warning struct {
-	Doc   int    // the document's index
-	Kind  string // the rule
-	Where string // "name", "description", or within "parameters", as Finding.Diff shows it; safe to print
-	Text  string // the suspicious words; safe to print
-}
-
 // Bounds on Lint.
 const (
 	maxLintBytes    = 128 << 10 // of a tool's texts; the rest is not read
@@ -46,17 +38,19 @@ const (
 	hiddenShown     = 60 // characters
 )
 
-// Lint returns the suspicious places in definitions, in their order. It finds hints, not
-// proofs: a warning may be harmless, and a definition without warnings may still mean harm.
-func Lint(docs []search.Document) []Warning {
+// Lint returns the suspicious places in definitions, in their order. A Reason is the place, a colon and
+// the suspicious words: "description: always use this tool". A place within the parameters is written as
+// Diff writes it. A Reason of Lint is safe to print. Lint finds hints, not proofs: a warning may be
+// harmless, and a definition without warnings may still mean harm.
+func Lint(docs []search.Document) []Finding {
 	definitions := make([]Definition, len(docs))
 	for i := range docs {
 		definitions[i], _ = define(&docs[i]) // a definition that cannot be locked may still reach a model
 	}
 	owners := ownersOf(definitions)
-	var warnings []Warning
-	for i, d := range definitions {
-		l := &linter{doc: i, left: maxLintBytes, owners: owners, namespace: d.Namespace}
+	var warnings []Finding
+	for _, d := range definitions {
+		l := &linter{id: d.ID, left: maxLintBytes, owners: owners}
 		l.hidden("name", d.Name)
 		l.text("description", d.Description)
 		if value, err := readJSON([]byte(d.Parameters)); err == nil {
@@ -69,11 +63,10 @@ func Lint(docs []search.Document) []Warning {
 
 // A linter reads one tool.
 type linter struct {
-	doc       int
-	left      int // bytes that are still read
-	namespace string
-	owners    map[string][]string // of ownersOf
-	warnings  []Warning
+	id       ID
+	left     int                 // bytes that are still read
+	owners   map[string][]string // of ownersOf
+	warnings []Finding
 }
 
 // value reads the keys and texts of a schema.
@@ -96,7 +89,8 @@ func (l *linter) value(path string, value any) {
 
 func (l *linter) warn(kind, where, text string) {
 	if len(l.warnings) < maxToolWarnings {
-		l.warnings = append(l.warnings, Warning{l.doc, kind, naming.Visible(where, maxShownPath), naming.Visible(text, 2*hiddenShown)})
+		reason := naming.Visible(where, maxShownPath) + ": " + naming.Visible(text, 2*hiddenShown)
+		l.warnings = append(l.warnings, Finding{Kind: kind, ID: l.id, Reason: reason})
 	}
 }
 
@@ -114,7 +108,7 @@ func (l *linter) text(where, s string) {
 	seen := make(map[string]bool)
 	for _, name := range nameLike.FindAllString(s, -1) {
 		owners := l.owners[name]
-		if len(owners) > 0 && !slices.Contains(owners, l.namespace) && !seen[name] {
+		if len(owners) > 0 && !slices.Contains(owners, l.id.Namespace) && !seen[name] {
 			seen[name] = true
 			l.warn(ForeignNames, where, name)
 		}

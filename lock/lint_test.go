@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,8 @@ import (
 
 func warningsOf(docs ...search.Document) (list []string) {
 	for _, w := range lock.Lint(docs) {
-		list = append(list, fmt.Sprintf("%d %s %s: %s", w.Doc, w.Kind, w.Where, w.Text))
+		at := slices.IndexFunc(docs, func(d search.Document) bool { return w.ID == lock.ID{Namespace: d.Namespace, Name: d.Name} })
+		list = append(list, fmt.Sprintf("%d %s %s", at, w.Kind, w.Reason))
 	}
 	return list
 }
@@ -187,7 +189,7 @@ func TestLintIsBounded(t *testing.T) {
 	warnings := lock.Lint([]search.Document{doc, doc})
 	assert.Len(t, warnings, 20)
 	for _, w := range warnings {
-		assert.Less(t, len(w.Where)+len(w.Text), 2000)
+		assert.Less(t, len(w.Reason), 2000)
 	}
 	assert.Equal(t, warnings, lock.Lint([]search.Document{doc, doc}))
 }
@@ -207,10 +209,10 @@ func TestLintRates(t *testing.T) {
 		tools += len(docs)
 		seen := map[string]bool{}
 		for _, w := range lock.Lint(docs) {
-			if key := fmt.Sprint(w.Doc, w.Kind); !seen[key] {
+			if key := fmt.Sprint(w.ID, w.Kind); !seen[key] {
 				seen[key] = true
 				kinds[w.Kind]++
-				t.Logf("%s: %s: %s %s: %s", set, docs[w.Doc].Name, w.Kind, w.Where, w.Text)
+				t.Logf("%s: %s", set, w)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,9 +36,9 @@ var Kinds = []struct{ Kind, Heading string }{
 	{kindDuplicate, "names that several tools have"},
 	{kindValue, "values of the wrong kind"},
 	{kindSchema, "schemas a provider would refuse"},
-	{string(lock.Hidden), "hidden characters"},
-	{string(lock.Instructions), "instructions to the model"},
-	{string(lock.ForeignNames), "names of other servers' tools"},
+	{lock.Hidden, "hidden characters"},
+	{lock.Instructions, "instructions to the model"},
+	{lock.ForeignNames, "names of other servers' tools"},
 	{kindNoText, "no description"},
 	{kindParameters, "parameters without a description"},
 	{kindUnfindable, "tools no query finds"},
@@ -92,8 +93,13 @@ func Tools(ctx context.Context, read *catalog.Contents, index search.Indexer) (*
 	}
 	r.inspectTools(tools)
 	docs, _ := catalog.Documents(read.Tools)
-	for _, w := range lock.Lint(docs) {
-		r.add(string(w.Kind), w.Where+": "+w.Text, catalog.Label(tools, w.Doc))
+	labels := make(map[lock.ID]string)
+	for i, doc := range docs {
+		doc.Info.Name = cmp.Or(doc.Info.Name, catalog.Label(tools, i)) // a finding has no number, so give it a name
+		labels[lock.ID{Namespace: doc.Namespace, Name: doc.Info.Name}] = catalog.Label(tools, i)
+	}
+	for _, f := range lock.Lint(docs) {
+		r.add(f.Kind, f.Reason, labels[f.ID])
 	}
 	return r, r.find(ctx, tools, index)
 }

@@ -79,7 +79,7 @@ type command struct {
 	file     *lock.File
 	docs     []search.Document // of the catalog, those that can be locked
 	findings []lock.Finding
-	warnings map[lock.ID][]lock.Warning
+	warnings map[lock.ID][]lock.Finding
 }
 
 // Locked runs one of the four commands.
@@ -146,7 +146,7 @@ func (c *command) compare(tools []catalog.Definition) {
 		}
 	}
 	docs, wrong := catalog.Documents(tools)
-	c.warnings = make(map[lock.ID][]lock.Warning)
+	c.warnings = make(map[lock.ID][]lock.Finding)
 	for i, doc := range docs {
 		if err := wrong[i]; err != nil {
 			c.findings = append(c.findings, lock.Finding{Kind: lock.Refused, ID: idOf(doc), Reason: err.Error()})
@@ -159,8 +159,7 @@ func (c *command) compare(tools []catalog.Definition) {
 		return f.Kind == lock.Missing && (isRefused || c.namespace != "" && f.Namespace != c.namespace)
 	})...)
 	for _, w := range lock.Lint(docs) {
-		id := idOf(docs[w.Doc])
-		c.warnings[id] = append(c.warnings[id], w)
+		c.warnings[w.ID] = append(c.warnings[w.ID], w)
 	}
 	c.docs = slices.DeleteFunc(c.docs, func(doc search.Document) bool { return new(lock.File).Approve(doc) != nil })
 }
@@ -186,7 +185,7 @@ func (c *command) print(f lock.Finding, texts bool) {
 // warn prints what Lint says of a tool.
 func (c *command) warn(id lock.ID) {
 	for _, w := range c.warnings[id] {
-		fmt.Fprintf(c.Out, "  %s\n", c.Paint(cli.Bad, fmt.Sprintf("warning: %s in %s: %s", w.Kind, w.Where, w.Text)))
+		fmt.Fprintf(c.Out, "  %s\n", c.Paint(cli.Bad, fmt.Sprintf("warning: %s in %s", w.Kind, w.Reason)))
 	}
 }
 
