@@ -56,52 +56,33 @@ var allLanguages = sync.OnceValue(func() (all []languageTexts) {
 	return all
 })
 
-// A LanguageKnown says how well an encoder knows a language: how many of some short requests are
-// nearer to the description of the tool that they ask for than to the descriptions of the other
-// tools, by the cosine. An encoder that guesses finds 1 of 16.
-type LanguageKnown struct {
-	Tag      string `json:"tag"`      // of the language: "zh"
-	Name     string `json:"name"`     // of the language, in English: "Chinese"
-	Requests int    `json:"requests"` // the number of requests and of tools: 16
-	Own      int    `json:"own"`      // requests that find their tool among descriptions in the language
-	English  int    `json:"english"`  // requests that find their tool among descriptions in English
-}
-
-// KnowsOwn reports whether requests in the language find tools described in it: 6 of 16 or more.
-func (k LanguageKnown) KnowsOwn() bool { return k.Own >= leastKnown }
-
-// KnowsEnglish reports whether requests in the language find tools described in English: 6 of 16 or
-// more.
-func (k LanguageKnown) KnowsEnglish() bool { return k.English >= leastKnown }
-
-// String describes k in a line, such as "does not know Chinese (of 16 requests, 1 finds its
-// tool in Chinese and 0 in English; a guess finds 1)".
-func (k LanguageKnown) String() string {
-	knows := "knows " + k.Name
+// sentence says how well an encoder knows the language, by how many tools it finds for the requests.
+func (l *languageTexts) sentence(own, english int) string {
+	knows := "knows " + l.name
 	switch {
-	case !k.KnowsOwn() && !k.KnowsEnglish():
-		knows = "does not know " + k.Name
-	case !k.KnowsEnglish():
+	case own < leastKnown && english < leastKnown:
+		knows = "does not know " + l.name
+	case english < leastKnown:
 		knows += ", but does not match it with English"
-	case !k.KnowsOwn():
-		knows = "matches " + k.Name + " with English, but not with " + k.Name
+	case own < leastKnown:
+		knows = "matches " + l.name + " with English, but not with " + l.name
 	}
-	finds := "finds its tool"
-	if k.Own != 1 {
-		finds = "find their tool"
+	found := fmt.Sprintf("finds %d of %d tools in %s", own, len(l.requests), l.name)
+	if l.tag != "en" {
+		found += fmt.Sprintf(" and %d in English", english)
 	}
-	found := fmt.Sprintf("%d %s in %s", k.Own, finds, k.Name)
-	if k.Tag != "en" {
-		found += fmt.Sprintf(" and %d in English", k.English)
-	}
-	return fmt.Sprintf("%s (of %d requests, %s; a guess finds 1)", knows, k.Requests, found)
+	return fmt.Sprintf("%s (asked in %s, %s; a guess finds 1)", knows, l.name, found)
 }
 
 // Languages tests which languages an encoder knows: English, Chinese, Japanese, Korean, German,
-// French, Spanish and Russian, in this order. An encoder that does not know the language of the
-// queries adds no meaning to a search.Hybrid. If most queries are in such languages, give it a weight
-// of 0.3, leave it out, or take an encoder that knows more languages. docs/searchers.md has the
-// numbers.
+// French, Spanish and Russian, in this order. It returns a sentence for each, such as "does not know
+// Chinese (asked in Chinese, finds 1 of 16 tools in Chinese and 0 in English; a guess finds 1)". A
+// request finds its tool if the cosine of their vectors is above that of the request and any other
+// tool. To know a language, an encoder must find 6 tools of 16 or more.
+//
+// An encoder that does not know the language of the queries adds no meaning to a search.Hybrid. If
+// most queries are in such languages, give it a weight of 0.3, leave it out, or take an encoder that
+// knows more languages. docs/searchers.md has the numbers.
 //
 // tags choose languages: "en", "zh", "ja", "ko", "de", "fr", "es", "ru". None means all. An unknown
 // tag is an error.
@@ -110,7 +91,7 @@ func (k LanguageKnown) String() string {
 // them, at most 10 in a call and 4 calls at the same time. Like search.Embedding, Languages fails if
 // the embedder fails, panics or returns unusable vectors. It waits for the embedder as long as ctx
 // allows. When ctx is done, it returns ctx's error. The same vectors give the same answer.
-func Languages(ctx context.Context, e embedding.Embedder, tags ...string) ([]LanguageKnown, error) {
+func Languages(ctx context.Context, e embedding.Embedder, tags ...string) ([]string, error) {
 	if foreign.IsNil(e) {
 		return nil, errors.New("eval: languages: the embedder is nil")
 	}
@@ -149,14 +130,11 @@ func Languages(ctx context.Context, e embedding.Embedder, tags ...string) ([]Lan
 	for i, text := range texts {
 		of[text] = made[i]
 	}
-	list := make([]LanguageKnown, len(asked))
+	sentences := make([]string, len(asked))
 	for i, l := range asked {
-		list[i] = LanguageKnown{
-			Tag: l.tag, Name: l.name, Requests: len(l.requests),
-			Own: firsts(of, l.requests, l.descriptions), English: firsts(of, l.requests, english.descriptions),
-		}
+		sentences[i] = l.sentence(firsts(of, l.requests, l.descriptions), firsts(of, l.requests, english.descriptions))
 	}
-	return list, nil
+	return sentences, nil
 }
 
 // firsts counts the requests whose own description is nearer than every other.

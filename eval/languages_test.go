@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
@@ -139,18 +140,16 @@ func TestLanguages(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			list := testtools.Must(Languages(t.Context(), test.e))(t)
-			var tags, own, english []string
-			for _, k := range list {
-				tags = append(tags, k.Tag)
-				if k.KnowsOwn() {
-					own = append(own, k.Tag)
+			require.Len(t, list, len(everything))
+			var own, english []string
+			for i, tag := range everything {
+				if strings.HasPrefix(list[i], "knows") {
+					own = append(own, tag)
 				}
-				if k.KnowsEnglish() {
-					english = append(english, k.Tag)
+				if !strings.Contains(list[i], "does not") {
+					english = append(english, tag)
 				}
-				assert.Equal(t, 16, k.Requests, k.Name)
 			}
-			assert.Equal(t, everything, tags)
 			assert.Equal(t, test.own, own, "tools in the language")
 			assert.Equal(t, test.english, english, "tools in English")
 		})
@@ -161,37 +160,38 @@ func TestLanguages(t *testing.T) {
 func TestSomeLanguages(t *testing.T) {
 	e := knowing(t, "en")
 	list := testtools.Must(Languages(t.Context(), e, "zh", "en", "zh"))(t)
-	assert.Equal(t, []LanguageKnown{
-		{Tag: "en", Name: "English", Requests: 16, Own: 16, English: 16},
-		{Tag: "zh", Name: "Chinese", Requests: 16},
+	assert.Equal(t, []string{
+		"knows English (asked in English, finds 16 of 16 tools in English; a guess finds 1)",
+		"does not know Chinese (asked in Chinese, finds 0 of 16 tools in Chinese and 0 in English; a guess finds 1)",
 	}, list)
 	assert.Len(t, e.asked, 64)
 	assert.Len(t, e.calls, 7)
 	assert.Equal(t, 10, slices.Max(e.calls), "texts in a call")
 
 	e = knowing(t, "zh")
-	list = testtools.Must(Languages(t.Context(), e, "zh"))(t)
-	assert.Equal(t, []LanguageKnown{{Tag: "zh", Name: "Chinese", Requests: 16, Own: 16}}, list)
+	assert.Len(t, testtools.Must(Languages(t.Context(), e, "zh"))(t), 1)
 	assert.Len(t, e.asked, 48, "the descriptions in English too")
 
 	_, err := Languages(t.Context(), e, "zh", "tlh")
 	assert.EqualError(t, err, `eval: languages: no language "tlh"; there are en, zh, ja, ko, de, fr, es, ru`)
 }
 
-func TestLanguageInALine(t *testing.T) {
+func TestSentenceOfLanguage(t *testing.T) {
 	for _, test := range []struct {
-		known        LanguageKnown
-		knows, found string
+		own, english int
+		want         string
 	}{
-		{LanguageKnown{"zh", "Chinese", 16, 1, 0}, "does not know Chinese", "1 finds its tool in Chinese and 0 in English"},
-		{LanguageKnown{"de", "German", 16, 5, 5}, "does not know German", "5 find their tool in German and 5 in English"},
-		{LanguageKnown{"zh", "Chinese", 16, 6, 5}, "knows Chinese, but does not match it with English",
-			"6 find their tool in Chinese and 5 in English"},
-		{LanguageKnown{"zh", "Chinese", 16, 5, 6}, "matches Chinese with English, but not with Chinese",
-			"5 find their tool in Chinese and 6 in English"},
-		{LanguageKnown{"en", "English", 16, 16, 16}, "knows English", "16 find their tool in English"},
+		{1, 0, "does not know German"},
+		{5, 5, "does not know German"},
+		{6, 5, "knows German, but does not match it with English"},
+		{5, 6, "matches German with English, but not with German"},
+		{6, 6, "knows German"},
 	} {
-		assert.Equal(t, test.knows+" (of 16 requests, "+test.found+"; a guess finds 1)", test.known.String())
+		l := languageTexts{tag: "de", name: "German", requests: make([]string, 16)}
+		verdict, counts, _ := strings.Cut(l.sentence(test.own, test.english), " (")
+		assert.Equal(t, test.want, verdict)
+		want := fmt.Sprintf("asked in German, finds %d of 16 tools in German and %d in English; a guess finds 1)", test.own, test.english)
+		assert.Equal(t, want, counts)
 	}
 }
 
