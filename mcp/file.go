@@ -54,16 +54,16 @@ type File struct {
 // output, or a URL. In all texts, ${NAME} and ${env:NAME} stand for a variable of this program's
 // environment, and ${NAME:-text} for one that may be missing or empty.
 type Server struct {
-	Command string   `json:"command,omitempty"`
-	Args    []string `json:"args,omitempty"`
-	Cwd     string   `json:"cwd,omitempty"` // "" means this program's own folder
+	Command string   `json:"command,omitempty"` // a program, by its path or found in PATH; "" where there is a URL
+	Args    []string `json:"args,omitempty"`    // of Command
+	Cwd     string   `json:"cwd,omitempty"`     // the folder it runs in; "" means this program's own
 
 	// Env is added to the environment of the command, which otherwise has only what programs need to run,
 	// such as PATH and HOME: a server has no use for the secrets in this program's environment.
 	Env map[string]string `json:"env,omitempty"`
 
-	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
+	URL     string            `json:"url,omitempty"`     // http:// or https://; "" where there is a Command
+	Headers map[string]string `json:"headers,omitempty"` // of each request to URL's own origin
 
 	// Type is "stdio", "http" (streamable HTTP) or "sse" (revision 2024-11-05 of the protocol). "" means what
 	// fits: with a URL, "http", and "sse" if the server refuses that.

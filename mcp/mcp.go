@@ -50,8 +50,8 @@ type Servers struct {
 // An Info is what a server says about itself.
 type Info struct {
 	Namespace    string `json:"namespace,omitempty"` // its name in the File
-	Name         string `json:"name"`
-	Version      string `json:"version"`
+	Name         string `json:"name"`                   // that it gives itself; "" if it has not answered
+	Version      string `json:"version"`                // of the server
 	Protocol     string `json:"protocol"`               // the revision that is spoken
 	Instructions string `json:"instructions,omitempty"` // up to 2 KiB
 	StrayLines   int    `json:"stray_lines,omitempty"`  // output lines that are not messages
