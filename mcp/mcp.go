@@ -49,7 +49,7 @@ type Servers struct {
 
 // An Info is what a server says about itself.
 type Info struct {
-	Namespace    string `json:"namespace,omitempty"` // its name in the File
+	Namespace    string `json:"namespace,omitempty"`    // its name in the File
 	Name         string `json:"name"`                   // that it gives itself; "" if it has not answered
 	Version      string `json:"version"`                // of the server
 	Protocol     string `json:"protocol"`               // the revision that is spoken
