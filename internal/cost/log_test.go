@@ -98,7 +98,7 @@ func TestReadLog(t *testing.T) {
 	c.System = 100
 	clock := &schema.ToolInfo{Name: "clock", Desc: "The time"}
 	c.Steps = slices.Insert(c.Steps, 2,
-		Step{Query: "take a photo of a cat"},
+		Step{Query: "dance a waltz"},
 		Step{Tool: "clock", Arguments: `{}`, Result: 40}, Step{Tool: c.Steps[1].Tool, Arguments: c.Steps[1].Arguments, Result: 40,
 			Together: true})
 	for _, test := range []struct {
