@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -182,7 +183,7 @@ func TestHybridFailures(t *testing.T) {
 				assert.Contains(t, e.String(), "failed")
 			}
 		}
-		t.Run(test.name, func(t *testing.T) { testtools.InFakeTime(t, check) })
+		t.Run(test.name, func(t *testing.T) { synctest.Test(t, check) })
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -311,7 +312,7 @@ func (s slow) MarshalJSON() ([]byte, error) {
 // A schema that takes forever to read does not delay calls of other tools. Its own calls pass unchecked
 // after a while, or with their context, and occupy no more than one goroutine.
 func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
-	testtools.InFakeTime(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		release := make(slow)
 		stuck := &schema.ToolInfo{Name: "slow",
 			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object", Const: release})}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -210,7 +211,7 @@ func testBudget(t *testing.T, w way) {
 // goes on.
 func TestSearchesOfAMessageEndTogether(t *testing.T) {
 	everyWay(t, func(t *testing.T, w way) {
-		testtools.InFakeTime(t, func(t *testing.T) { testEndTogether(t, w) })
+		synctest.Test(t, func(t *testing.T) { testEndTogether(t, w) })
 	})
 }
 

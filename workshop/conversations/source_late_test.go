@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudwego/eino/adk"
@@ -24,7 +25,7 @@ import (
 // These tests ask Sources that answer late, and build indexes that take too long.
 
 // An index that stalls stops no run: while it is built, the last good catalog goes on.
-func TestStalledIndexStopsNoRun(t *testing.T) { testtools.InFakeTime(t, testStalledIndex) }
+func TestStalledIndexStopsNoRun(t *testing.T) { synctest.Test(t, testStalledIndex) }
 
 func testStalledIndex(t *testing.T) {
 	s := &server{}
@@ -96,7 +97,7 @@ func TestWaitingEndsWithTheRun(t *testing.T) {
 
 // An older answer that comes late does not take the place of a newer answer.
 func TestLateAnswerIsNotTheLast(t *testing.T) {
-	testtools.InFakeTime(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		late := make(chan struct{})
 		s := newServers("b")
 		s.config.Limits.SourceTimeout = time.Second
@@ -120,7 +121,7 @@ func TestLateAnswerIsNotTheLast(t *testing.T) {
 
 // Runs that start while a Source is asked wait for the same call.
 func TestRunsShareACall(t *testing.T) {
-	testtools.InFakeTime(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := newServers("a")
 		calls := s.ask(0, func(context.Context, int32) ([]tool.BaseTool, error) {
 			time.Sleep(time.Second)
@@ -144,7 +145,7 @@ func TestRunsShareACall(t *testing.T) {
 // A Source with another answer for every run, whose index takes a second, costs no run more than the grace,
 // and the processors a tenth of the time, once five seconds are used up.
 func TestBuildsAreSpaced(t *testing.T) {
-	testtools.InFakeTime(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		withGrace(t, 200*time.Millisecond)
 		s := &server{}
 		s.serve("a_tool: Does")
@@ -203,7 +204,7 @@ func TestCancelledBuildIsLeftToTheNext(t *testing.T) {
 }
 
 // A group that hangs before its first answer holds a run for SourceTimeout, and not the next runs.
-func TestGroupHangs(t *testing.T) { testtools.InFakeTime(t, testGroupHangs) }
+func TestGroupHangs(t *testing.T) { synctest.Test(t, testGroupHangs) }
 
 func testGroupHangs(t *testing.T) {
 	s := newServers("a", "b")
@@ -232,7 +233,7 @@ func testGroupHangs(t *testing.T) {
 // answer comes, the next run has it.
 func TestLateGroupHoldsNoRun(t *testing.T) {
 	everyWay(t, func(t *testing.T, w way) {
-		testtools.InFakeTime(t, func(t *testing.T) { testLateAnswers(t, w) })
+		synctest.Test(t, func(t *testing.T) { testLateAnswers(t, w) })
 	})
 }
 
@@ -276,7 +277,7 @@ func testLateAnswers(t *testing.T, w way) {
 
 // An answer that comes after SourceTimeout counts too, even a Source's first.
 func TestAnswerAfterSourceTimeout(t *testing.T) {
-	testtools.InFakeTime(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := newServers("a", "b")
 		s.config.Limits.SourceTimeout = time.Second
 		gate := make(chan struct{})
