@@ -27,9 +27,6 @@ import (
 func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversation.LoadSet, error) {
 	limit := r.config.Limits.MaxLoaded
 	s := conversation.NewLoadSet(len(r.scope.docs))
-	if limit > 0 {
-		s = conversation.NewEvictableSet(len(r.scope.docs))
-	}
 	s.Add(r.always...)
 	r.addMarked(s, given)
 	if r.session != nil {

@@ -3,6 +3,7 @@
 package conversation
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -16,19 +17,14 @@ type LoadSet struct {
 	InUse    []int      // found, added or called since the last model call; some may be no members
 
 	// The time each document was last found or called. A greater number is later. 0 means that
-	// a tool is only known to be loaded. Nil means that nothing will be evicted.
-	used  []int
+	// a tool is only known to be loaded.
+	used  map[int]int
 	clock int
 }
 
 // NewLoadSet returns an empty set for a catalog of n documents.
-func NewLoadSet(n int) *LoadSet { return &LoadSet{Members: docset.New(n), ByResult: docset.New(n)} }
-
-// NewEvictableSet returns an empty set that records the use of documents, for Evict.
-func NewEvictableSet(n int) *LoadSet {
-	s := NewLoadSet(n)
-	s.used = make([]int, n)
-	return s
+func NewLoadSet(n int) *LoadSet {
+	return &LoadSet{Members: docset.New(n), ByResult: docset.New(n), used: make(map[int]int)}
 }
 
 // Has reports whether the document is loaded.
@@ -49,9 +45,7 @@ func (s *LoadSet) Use(docs ...int) {
 	s.clock += len(docs)
 	for i, doc := range docs {
 		s.Add(doc)
-		if s.used != nil {
-			s.used[doc] = s.clock - i
-		}
+		s.used[doc] = s.clock - i
 	}
 }
 
@@ -75,35 +69,13 @@ func (s *LoadSet) Drop(docs []int) {
 	s.Keep(s.Members.Has)
 }
 
-// Evict removes the least recently used documents beyond limit from a set made by NewEvictableSet.
-// Exempt documents do not count. Busy documents, whose calls have no results yet, count but stay.
+// Evict removes the least recently used documents beyond limit. Exempt documents do not count. Busy
+// documents, whose calls have no results yet, count but stay.
 func (s *LoadSet) Evict(limit int, busy []int, isExempt func(doc int) bool) {
-	excess := len(s.Docs) - limit
-	if excess <= 0 {
-		return
+	counted := slices.DeleteFunc(slices.Clone(s.Docs), isExempt)
+	if excess := len(counted) - limit; excess > 0 {
+		free := slices.DeleteFunc(counted, func(doc int) bool { return slices.Contains(busy, doc) })
+		slices.SortStableFunc(free, func(a, b int) int { return cmp.Compare(s.used[a], s.used[b]) })
+		s.Drop(free[:min(excess, len(free))])
 	}
-	for _, doc := range s.Docs {
-		if isExempt(doc) {
-			excess--
-		}
-	}
-	if excess <= 0 {
-		return
-	}
-	// Only a few tools are evicted: one walk keeps the oldest so far, without sorting all.
-	evicted := make([]int, 0, excess)
-	for _, doc := range s.Docs {
-		at := len(evicted)
-		for at > 0 && s.used[evicted[at-1]] > s.used[doc] {
-			at--
-		}
-		if at == excess || isExempt(doc) || slices.Contains(busy, doc) {
-			continue
-		}
-		if len(evicted) == excess {
-			evicted = evicted[:excess-1]
-		}
-		evicted = slices.Insert(evicted, at, doc)
-	}
-	s.Drop(evicted)
 }

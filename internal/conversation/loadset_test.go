@@ -17,7 +17,7 @@ func TestEvict(t *testing.T) {
 	const docs = 12
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		s := conversation.NewEvictableSet(docs)
+		s := conversation.NewLoadSet(docs)
 		last, clock := make([]int, docs), 0
 		for range 1 + r.IntN(10) {
 			if r.IntN(4) == 0 {
