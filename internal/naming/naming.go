@@ -57,17 +57,12 @@ func appendCamelParts(parts []string, segment string) []string {
 
 // StripDiacritics writes é as e, ﬁ as fi, and full-width letters as ASCII.
 func StripDiacritics(word string) string {
-	for i := range len(word) {
-		if word[i] >= utf8.RuneSelf {
-			return norm.NFC.String(strings.Map(func(r rune) rune {
-				if unicode.Is(unicode.Mn, r) {
-					return -1
-				}
-				return r
-			}, norm.NFKD.String(word)))
+	return norm.NFC.String(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
 		}
-	}
-	return word
+		return r
+	}, norm.NFKD.String(word)))
 }
 
 // FoldSeparators replaces the hyphens and spaces that models put between the words of a
@@ -90,8 +85,8 @@ func Fold(name string) string {
 // Namespace returns the server of a name built by an MCP client, mcp__server__tool or
 // server__tool, and "" for any other name.
 func Namespace(name string) string {
-	server, tool, found := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
-	if !found || tool == "" {
+	server, tool, _ := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
+	if tool == "" {
 		return ""
 	}
 	return server
@@ -128,22 +123,18 @@ func CutWords(s string, limit int) string {
 // bytes, puts it on one line, and replaces control and invisible formatting characters and
 // the angle brackets of tags. Ordinary names come back unchanged.
 func OneLine(s string, limit int) string {
-	s = Cut(s, limit)
-	if !strings.ContainsFunc(s, unsafeRune) && utf8.ValidString(s) {
-		return s
-	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '<':
 			return '‹'
 		case r == '>':
 			return '›'
-		case unsafeRune(r):
+		case unicode.IsControl(r) || IsHidden(r):
 			return ' '
 		default:
 			return r
 		}
-	}, s)
+	}, Cut(s, limit))
 }
 
 // ShortLine returns the beginning of a description as one line of at most limit bytes.
@@ -164,10 +155,6 @@ func Safe(name string) string { return strings.TrimSpace(OneLine(name, MaxBytes)
 // Quoted returns a tool's name as errors show it.
 func Quoted(name string) string { return strconv.Quote(Cut(name, MaxBytes)) }
 
-func unsafeRune(r rune) bool {
-	return r == '<' || r == '>' || unicode.IsControl(r) || IsHidden(r)
-}
-
 // Edits returns how many insertions, deletions, substitutions and swaps of neighbours
 // (optimal string alignment) turn a into b. It returns most+1 if there are more than
 // most. https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
@@ -184,12 +171,8 @@ func Edits[E byte | rune](a, b []E, most int) int {
 	case shorter == 0:
 		return longer
 	}
-	var space [3 * 32]int
-	cells := space[:]
 	width := len(b) + 1
-	if 3*width > len(cells) {
-		cells = make([]int, 3*width)
-	}
+	cells := make([]int, 3*width)
 	// row is filled now; above is the row before it, and before is two rows up.
 	before, above, row := cells[:width], cells[width:2*width], cells[2*width:3*width]
 	for j := range above {

@@ -154,7 +154,7 @@ func isIdentifier(run string) bool {
 	switches, isHex := 0, true
 	for i := range len(run) {
 		isDigit := byteClasses[run[i]] == Digit
-		isHex = isHex && isHexDigit(run[i])
+		isHex = isHex && strings.IndexByte("0123456789abcdefABCDEF", run[i]) >= 0
 		if i > 0 && isDigit != (byteClasses[run[i-1]] == Digit) {
 			switches++
 		}
@@ -170,10 +170,6 @@ func beginsWithUUID(text string) bool {
 		return false
 	}
 	return text[8] == '-' && uuid.Validate(text[:length]) == nil
-}
-
-func isHexDigit(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }
 
 // IsSingleLetter reports whether a term is a letter from A to Z.

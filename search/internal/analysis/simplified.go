@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -76,31 +77,16 @@ const simplifiedPairs = `
 麩麸麵面麼么黃黄點点黨党黴霉鼴鼹齊齐齋斋齒齿齡龄齣出龍龙龐庞龕龛龜龟
 `
 
-const firstIdeograph, lastIdeograph = 0x4e00, 0x9fff
-
-// simplifiedForms are the simplified forms by character, from firstIdeograph; zero means that
-// the character does not change.
-var simplifiedForms = func() (forms [lastIdeograph - firstIdeograph + 1]uint16) {
+// simplifiedForms are the simplified forms of the characters that change. They have as many bytes.
+var simplifiedForms = func() map[rune]rune {
+	forms := make(map[rune]rune)
 	for pair := range slices.Chunk([]rune(strings.ReplaceAll(simplifiedPairs, "\n", "")), 2) {
-		forms[pair[0]-firstIdeograph] = uint16(pair[1])
+		forms[pair[0]] = pair[1]
 	}
 	return forms
 }()
 
-// simplified returns the simplified form of a character, which has as many bytes.
-func simplified(r rune) rune {
-	if r >= firstIdeograph && r <= lastIdeograph && simplifiedForms[r-firstIdeograph] != 0 {
-		return rune(simplifiedForms[r-firstIdeograph])
-	}
-	return r
-}
-
 // Simplify writes a text in simplified characters.
 func Simplify(text string) string {
-	for _, r := range text {
-		if simplified(r) != r {
-			return strings.Map(simplified, text)
-		}
-	}
-	return text
+	return strings.Map(func(r rune) rune { return cmp.Or(simplifiedForms[r], r) }, text)
 }
