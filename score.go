@@ -10,11 +10,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The menu: every searcher, with its options. All of it is in package search. This file spares a
-// program the second import.
-
-// The searchers are for Config.Index and Config.Fallback. Package search describes their
-// options.
+// The menu: every searcher, with its options, for Config.Index and Config.Fallback. All of it is in
+// package search, which describes it. This file spares a program the second import.
 
 // Keyword is Eino's own scorer, bit for bit, with an index. It is the default.
 func Keyword(ctx context.Context, docs []Document) (search.Searcher, error) {

@@ -143,9 +143,6 @@ type bm25 struct {
 
 func (x *bm25) String() string { return "BM25" }
 
-// isIdeographic reports whether a quarter of the postings are of ideographs.
-func (x *bm25) isIdeographic() bool { return x.ideographs > len(x.Postings)/4 }
-
 // Index is an Indexer. See BM25.
 func (o BM25Options) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	return asSearcher(o.index(ctx, docs))

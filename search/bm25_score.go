@@ -136,9 +136,8 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 	}
 	best := docset.NewTop(q.Limit, len(s.sums.touched), s.best)
 	total := 0
-	allowed := q.Allowed
 	for _, doc := range s.sums.touched {
-		if allowed != nil && !allowed(documentAt(x.docOf, int(doc))) {
+		if !q.Allows(documentAt(x.docOf, int(doc))) {
 			continue
 		}
 		sum, share := s.sum(doc)

@@ -341,7 +341,7 @@ func (r *bm25Reader) readMeanings(word string, n, number int32) []bm25Group {
 			add(max(0, i-len(r.spare)+size), term)
 		}
 	}
-	if isChinese && r.x.isIdeographic() {
+	if isChinese && r.x.ideographs > len(r.x.Postings)/4 { // a catalog in Chinese
 		like.weight, like.reason = like.weight*sameMeaning, synonymous
 		r.addSameMeaning(meanings[0], like, add)
 	}

@@ -47,17 +47,13 @@ type Annotation struct {
 	Tags      []string // labels
 }
 
-// Keys in the Extra of tools of eino-ext's official MCP adapter (officialmcp v0.1.1).
+// Keys in the Extra of tools of eino-ext's official MCP adapter (officialmcp v0.1.1), and of this module's package mcp.
 const (
 	mcpServerName  = "mcp.server_name" // set by the connection, so a server cannot choose it
 	mcpAnnotations = "mcp.annotations"
 	mcpRawTool     = "mcp.raw_tool" // the whole definition, if MetadataMode is MetadataFull
-)
-
-// Keys in the Extra of tools of this module's package mcp.
-const (
-	mcpTitle = "mcp.title"
-	mcpTags  = "mcp.tags" // with commas between them
+	mcpTitle       = "mcp.title"    // of package mcp
+	mcpTags        = "mcp.tags"     // likewise, with commas between them
 )
 
 // alwaysLoad is the mark in a tool's _meta by which a server asks clients not to defer the tool, and the tag that

@@ -68,12 +68,12 @@ func documentAt(docOf []int32, number int) int {
 // documents.
 func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number int) float64) (Hits, error) {
 	best := docset.NewTop(q.Limit, n, nil)
-	total, allowed := 0, q.Allowed
+	total := 0
 	for number := range n {
 		if number%64 == 0 && ctx.Err() != nil {
 			break
 		}
-		if allowed != nil && !allowed(documentAt(docOf, number)) {
+		if !q.Allows(documentAt(docOf, number)) {
 			continue
 		}
 		if s := score(number); s > 0 {

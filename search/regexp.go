@@ -17,14 +17,6 @@ import (
 // Search by a regular expression, for models that know a pattern of the names they want:
 // "github.*issue", "^get_", "(create|update)_event".
 //
-// A tool's score is
-//
-//	1 + share    the pattern matches the name; the share is how much of the name its first
-//	             match covers, so get_(user|users) prefers the whole name to a part
-//	0.5          the pattern matches the description, but not the name
-//
-// In catalog order every match scores 1 or 0.5, and the order of the tools breaks the ties.
-//
 // Package regexp takes time proportional to the text and to the compiled pattern, so the
 // product of the two is bounded. A short pattern can be large when compiled: (.......){1000}
 // compiles to 7,000 instructions. The size is computed from the parsed pattern, before anything is
@@ -109,7 +101,7 @@ type regexpIndex struct {
 }
 
 const (
-	regexpInName        = 1.0 // plus the share of the name
+	regexpInName        = 1.0 // plus the share of the name, so get_(user|users) prefers the whole name to a part
 	regexpInDescription = 0.5
 )
 

@@ -202,7 +202,8 @@ func (x *retrieverIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 // retrieve asks the engine and reads its answer. A query without words has no hits, and the
 // engine is not asked.
 func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, error) {
-	answer := retrieval{text: retrieverText(q)}
+	words := strings.Fields(naming.CutWords(strings.ToValidUTF8(q.text(), " "), MaxQueryBytes))
+	answer := retrieval{text: strings.Join(words, " ")}
 	if err := outer.Err(); err != nil || answer.text == "" || len(x.docs) == 0 {
 		return answer, err
 	}
@@ -247,11 +248,6 @@ func (x *retrieverIndex) enough(q *Query) int {
 		}
 	}
 	return n
-}
-
-// retrieverText is the query for the engine: its words with blanks between them.
-func retrieverText(q Query) string {
-	return strings.Join(strings.Fields(naming.CutWords(strings.ToValidUTF8(q.text(), " "), MaxQueryBytes)), " ")
 }
 
 // ask calls the retriever. It waits no longer than the context allows, even if the retriever
