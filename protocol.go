@@ -145,11 +145,10 @@ func (n *metaNames) isLoaderName(name string) bool {
 	return n.allProtocols && slices.Contains(loaderNames, name) && !slices.Contains(n.taken, name)
 }
 
-// toolSearchName is the name of the search tool of all protocols but ProtocolSearchAdd.
-const toolSearchName = "tool_search"
-
-// searchToolsName is the name of the search tool of ProtocolSearchAdd.
-const searchToolsName = "search_tools"
+const (
+	toolSearchName  = "tool_search"  // of all protocols but ProtocolSearchAdd
+	searchToolsName = "search_tools" // of ProtocolSearchAdd
+)
 
 // loaderNames are the default names, in all protocols, of the tools that load or unload.
 var loaderNames = []string{toolSearchName, searchToolsName, "add_tool", "remove_tool"}

@@ -39,10 +39,6 @@ var nameSeparators = []func(rune) bool{
 	unicode.IsSpace,
 }
 
-func isNameSeparatorOrDecoration(r rune) bool {
-	return isNameDecoration(r) || slices.ContainsFunc(nameSeparators, func(is func(rune) bool) bool { return is(r) })
-}
-
 func isNameDecoration(r rune) bool {
 	return unicode.IsSpace(r) || strings.ContainsRune("\"'`“”‘’[]", r)
 }
@@ -88,7 +84,8 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 		}
 		return
 	}
-	if name := strings.TrimFunc(text, isNameSeparatorOrDecoration); name != "" {
+	isBeside := func(r rune) bool { return isNameDecoration(r) || strings.ContainsRune(",，、;；", r) }
+	if name := strings.TrimFunc(text, isBeside); name != "" {
 		s.lookups++
 		if !slices.Contains(s.missing, name) {
 			s.missing = append(s.missing, name)

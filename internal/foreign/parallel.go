@@ -18,15 +18,13 @@ func InParallel(outer context.Context, workers, n int, f func(ctx context.Contex
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range min(workers, n) {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
+		wait.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				if _, err := Guard(func() (bool, error) { return true, f(ctx, i) }); err != nil {
 					stop(err)
 				}
 			}
-		}()
+		})
 	}
 	wait.Wait()
 	if outer.Err() != nil {

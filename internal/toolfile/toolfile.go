@@ -173,10 +173,7 @@ func endOfString(data []byte, i int) int {
 }
 
 func skipBlanks(data []byte, i int) int {
-	for i < len(data) && (data[i] == ' ' || data[i] == '\t' || data[i] == '\r' || data[i] == '\n') {
-		i++
-	}
-	return i
+	return len(data) - len(bytes.TrimLeft(data[i:], " \t\r\n"))
 }
 
 type walker struct {

@@ -62,12 +62,9 @@ type Matrix struct {
 }
 
 // MatrixOf copies the vectors, which have the same length.
-func MatrixOf(rows [][]float32) (m Matrix) {
-	if len(rows) > 0 {
-		m.Dimensions = len(rows[0])
-	}
-	m.Numbers = slices.Concat(rows...)
-	return m
+func MatrixOf(rows [][]float32) Matrix {
+	numbers := slices.Concat(rows...)
+	return Matrix{len(numbers) / max(1, len(rows)), numbers}
 }
 
 // Row returns a row, which shares its numbers with the matrix.

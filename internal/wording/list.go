@@ -71,15 +71,10 @@ const MaxDescriptionBytes = 2 << 10
 // describeBytes are the lengths that descriptions are cut to, in turn.
 var describeBytes = [...]int{120, 60, 30}
 
-// isGrouped reports whether names are listed by namespace even if all of them fit.
-func (l *List) isGrouped() bool {
-	return l.OnlyNamespaces || len(l.Descriptions) > 0 ||
-		len(l.Groups) > 0 && slices.ContainsFunc(l.Tools, func(t Tool) bool { return l.Groups[t.Namespace] })
-}
-
 // String writes the list.
 func (l *List) String() string {
-	if !l.isGrouped() {
+	isGrouped := slices.ContainsFunc(l.Tools, func(t Tool) bool { return l.Groups[t.Namespace] })
+	if !isGrouped && !l.OnlyNamespaces && len(l.Descriptions) == 0 {
 		if l.Describe {
 			for _, length := range describeBytes {
 				if text := l.names(length); len(text) <= l.Budget {
