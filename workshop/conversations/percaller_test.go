@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudwego/eino/adk"
@@ -136,7 +137,7 @@ func TestCallersAtTheSameTime(t *testing.T) {
 
 // A call that hangs holds the runs of its caller alone, and each caller has one call at a time.
 func TestCallerHangs(t *testing.T) {
-	testtools.InFakeTime(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		release, asked := make(chan struct{}), make(chan string, 100)
 		group := personal("x", func(caller string) []tool.BaseTool {
 			if asked <- caller; caller == "bob" {
