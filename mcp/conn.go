@@ -21,11 +21,11 @@ const (
 
 // A conn is a connection to a server.
 type conn struct {
-	guard   *guard
-	session *sdk.ClientSession
-	process *process // nil over HTTP
-	closing atomic.Bool
-	lost    chan struct{} // closed when the connection has ended
+	guard      *guard
+	session    *sdk.ClientSession
+	process    *process    // nil over HTTP
+	isOver     atomic.Bool // it has ended, or is about to
+	isUnwanted atomic.Bool // its end is no loss
 }
 
 // connect connects to the server. The connection outlives ctx, whose values its requests have, and ends with
@@ -64,7 +64,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 // dial makes a connection of a kind and greets the server in a version of the protocol, "" for the newest.
 func (s *server) dial(ctx context.Context, kind, version string) (c *conn, err error) {
 	living, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	c = &conn{guard: &guard{ctx: living, end: end}, lost: make(chan struct{})}
+	c = &conn{guard: &guard{ctx: living, end: end}}
 	context.AfterFunc(s.ctx, func() { end(context.Cause(s.ctx)) })
 	greeting, stop := context.WithCancelCause(ctx) // ends with either
 	defer stop(nil)
@@ -98,8 +98,8 @@ func (s *server) dial(ctx context.Context, kind, version string) (c *conn, err e
 // watch waits for the end of a connection, and tells of one that was lost.
 func (s *server) watch(ctx context.Context, c *conn) {
 	err := c.session.Wait()
-	close(c.lost)
-	if c.closing.Load() || s.ctx.Err() != nil {
+	c.isOver.Store(true)
+	if c.isUnwanted.Load() || s.ctx.Err() != nil {
 		return
 	}
 	if err == nil {
@@ -110,19 +110,9 @@ func (s *server) watch(ctx context.Context, c *conn) {
 	s.tell(ctx, c.withLastWords(err))
 }
 
-// isLost reports whether the connection has ended.
-func (c *conn) isLost() bool {
-	select {
-	case <-c.lost:
-		return true
-	default:
-		return false
-	}
-}
-
 // close ends the connection, and the server's process.
 func (c *conn) close() {
-	c.closing.Store(true)
+	c.isOver.Store(true)
 	if c.process != nil {
 		c.process.leave()
 	} else if c.session != nil {

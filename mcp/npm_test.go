@@ -171,7 +171,7 @@ func TestServerRestarts(t *testing.T) {
 		conn := of.conn
 		of.mu.Unlock()
 		assert.NoError(t, conn.process.command.Process.Kill())
-		<-conn.lost
+		assert.Eventually(t, conn.isOver.Load, time.Minute, time.Millisecond)
 	}
 	const graph, note = "entities", "old words"
 

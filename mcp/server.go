@@ -124,7 +124,7 @@ func (c *caller) answer(mustBeGood bool) (tools []tool.BaseTool, err error, ok b
 
 // isFresh reports whether the last list is still good.
 func (c *caller) isFresh() bool {
-	if c.failed != nil || c.list == nil || c.list.from != c.conn || c.conn.isLost() || c.isOneTime(c.list) {
+	if c.failed != nil || c.list == nil || c.list.from != c.conn || c.conn.isOver.Load() || c.isOneTime(c.list) {
 		return false
 	}
 	age := time.Since(c.list.at)
@@ -211,7 +211,7 @@ func (c *caller) connected(ctx context.Context) (_ *conn, isNew bool, err error)
 	last := c.conn
 	c.mu.Unlock()
 	switch {
-	case last != nil && !last.isLost():
+	case last != nil && !last.isOver.Load():
 		return last, false, nil
 	case c.of.ctx.Err() != nil:
 		return nil, false, context.Cause(c.of.ctx)
@@ -229,7 +229,7 @@ func (c *caller) connected(ctx context.Context) (_ *conn, isNew bool, err error)
 		c.of.mu.Lock()
 		defer c.of.mu.Unlock()
 		if c.of.callers[c.key] != c {
-			go made.close()
+			go c.close()
 			return nil, fmt.Errorf("more than %d callers at a time", maxCallers)
 		}
 		return made, nil
@@ -292,6 +292,7 @@ func (c *caller) close() {
 	last := c.conn
 	c.mu.Unlock()
 	if last != nil {
+		last.isUnwanted.Store(true)
 		last.close()
 	}
 }
