@@ -209,17 +209,20 @@ func (c *conn) tells() bool {
 
 // call calls a tool. An error that may mean that the server got the call, and did not answer, is errUnknown.
 func (c *conn) call(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
-	result, err := c.session.CallTool(ctx, params)
+	var fault error // of the request over HTTP that has the call
+	result, err := c.session.CallTool(context.WithValue(ctx, faultKey{}, &fault), params)
 	if err == nil {
 		return result, nil
 	}
 	var op *net.OpError
-	answer, status := (*jsonrpc.Error)(nil), refusal(0)
+	var status refusal
+	_, isAnswer := errors.Unwrap(err).(*jsonrpc.Error) // deeper, it is about another request
 	told := c.guard.explain(ctx, "tools/call", err)
 	switch {
-	case errors.Is(told, errForgotten), errors.As(err, &answer), errors.As(told, &status) && status < 500,
-		errors.As(err, &op) && op.Op == "dial":
+	case fault == nil && isAnswer:
 		return nil, told
+	case errors.Is(fault, errForgotten), errors.As(fault, &status) && status < 500, errors.As(fault, &op) && op.Op == "dial":
+		return nil, fmt.Errorf("tools/call: %w", fault)
 	}
 	return nil, fmt.Errorf("the connection was lost, and %w: %w", errUnknown, told)
 }

@@ -102,20 +102,30 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}
 	response, err := w.base.RoundTrip(request)
+	fault := err
 	if err == nil {
-		var status error
-		if response.StatusCode >= 400 {
-			status = refusal(response.StatusCode)
+		switch code := response.StatusCode; {
+		case code == http.StatusNotFound && method != "" && request.Header.Get("Mcp-Session-Id") != "":
+			fault = errForgotten
+		case code >= 400:
+			fault = refusal(code)
 		}
-		w.g.hindered(status)
-		response.Body, err = w.bounded(response, method == "subscriptions/listen" || request.Method == http.MethodGet)
+		if response.Body, err = w.bounded(response, method == "subscriptions/listen" || request.Method == http.MethodGet); err != nil {
+			fault = err
+		}
+	}
+	w.g.hindered(fault)
+	if at, _ := request.Context().Value(faultKey{}).(*error); at != nil && method == "tools/call" {
+		*at = fault
 	}
 	if err != nil {
-		w.g.hindered(err)
 		return nil, err
 	}
 	return response, nil
 }
+
+// faultKey is the key of the place, in a call's context, for what went wrong with its request.
+type faultKey struct{}
 
 // bounded returns the body of a response within the guard's bounds. Over the stream of a listener, the server can
 // tell that its list changed. When such a stream ends, nobody knows whether it has.

@@ -132,3 +132,79 @@ func TestServerThatHoldsOn(t *testing.T) {
 	names, _ := listOf(t, t.Context(), connect(t, one(Server{URL: listening(t, hostile("no-goodbye", ""))})))
 	assert.Equal(t, []string{"a"}, names)
 }
+
+// session is a server over HTTP with sessions. It answers calls by answer, and the first requests for streams of a session by stream.
+func session(calls *atomic.Int64, answer, stream http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(body, &m)
+		w.Header().Set("Content-Type", "application/json")
+		reply := func(result string) { fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result) }
+		switch {
+		case r.Method == http.MethodGet:
+			stream(w, r)
+		case m.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", "s")
+			reply(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"h","version":"1"}}`)
+		case m.Method == "tools/list":
+			reply(`{"tools":[{"name":"pay"}]}`)
+		case m.Method == "tools/call":
+			calls.Add(1)
+			answer(w, r)
+		case m.ID != nil:
+			w.WriteHeader(http.StatusBadRequest)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}
+}
+
+// A call that may have been looked at is not sent again, whatever other requests are answered.
+func TestCallRunsOnceOverHTTP(t *testing.T) {
+	const forgotten = `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`
+	const unknown = "whether the call took effect is unknown"
+	breakOff := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "id: 1\nretry: 1\ndata:\n\n")
+	}
+	status := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for _, test := range []struct {
+		name         string
+		call, resume http.HandlerFunc
+		calls        int64
+		want         string
+	}{
+		{"its stream is forgotten", breakOff, status(404, ""), 1, unknown},
+		{"its stream is forgotten, in words", breakOff, status(404, strings.Replace(forgotten, "null", "1", 1)), 1, unknown},
+		{"its stream is unavailable", breakOff, status(503, ""), 1, unknown},
+		{"the server breaks", status(503, ""), nil, 1, unknown},
+		{"the connection breaks", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, 1, unknown},
+		{"the server refuses", status(403, ""), nil, 1, "error: server one: tools/call: it answered 403 Forbidden"},
+		{"the session is forgotten", status(404, ""), nil, 2, "error: server one: tools/call: it knows the session no longer"},
+		{"the session is forgotten, in words", status(404, forgotten), nil, 2, "error: server one: tools/call: it knows the session no longer"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var calls atomic.Int64
+			stream := func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Last-Event-ID") == "" {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+					return
+				}
+				test.resume(w, r)
+			}
+			servers := connect(t, one(Server{URL: listening(t, session(&calls, test.call, stream)), Type: streamable}))
+			_, tools := listOf(t, t.Context(), servers)
+			assert.Contains(t, run(t, t.Context(), tools[0], `{}`), test.want)
+			assert.Equal(t, test.calls, calls.Load(), "calls")
+		})
+	}
+}

@@ -267,7 +267,7 @@ func (c *caller) call(ctx context.Context, name, arguments string) (string, erro
 		}
 		if conn != nil && isEnd(err) {
 			conn.close()
-			if errors.Is(err, errForgotten) && !isNew {
+			if errors.Is(err, errForgotten) && !errors.Is(err, errUnknown) && !isNew {
 				continue
 			}
 		}
