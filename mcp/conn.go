@@ -84,6 +84,7 @@ func (s *server) dial(ctx context.Context, kind, version string) (c *conn, err e
 		Capabilities: &sdk.ClientCapabilities{}, // the server may ask for nothing
 		// The guard hears of changes. With a handler, the SDK asks newer servers to tell.
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {},
+		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true}, // it calls again
 	})
 	c.session, err = client.Connect(living, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {

@@ -154,6 +154,7 @@ func session(calls *atomic.Int64, answer, stream http.HandlerFunc) http.HandlerF
 			reply(`{"tools":[{"name":"pay"}]}`)
 		case m.Method == "tools/call":
 			calls.Add(1)
+			r.Header.Set("X-Id", string(m.ID))
 			answer(w, r)
 		case m.ID != nil:
 			w.WriteHeader(http.StatusBadRequest)
@@ -206,5 +207,19 @@ func TestCallRunsOnceOverHTTP(t *testing.T) {
 			assert.Contains(t, run(t, t.Context(), tools[0], `{}`), test.want)
 			assert.Equal(t, test.calls, calls.Load(), "calls")
 		})
+	}
+}
+
+// A server that wants input, or wants the call again, does not get the call again.
+func TestServerThatWantsInput(t *testing.T) {
+	for _, wants := range []string{`{}`, `{"a": {"method": "roots/list", "params": {}}}`, `{"a": {"method": "elicitation/create", "params": {"message": "Sure?"}}}`} {
+		var calls atomic.Int64
+		answer := func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":%s}}`, r.Header.Get("X-Id"), wants)
+		}
+		servers := connect(t, one(Server{URL: listening(t, session(&calls, answer, http.NotFound)), Type: streamable}))
+		_, tools := listOf(t, t.Context(), servers)
+		assert.Equal(t, "error: the tool asks its user for input, which this program cannot give", run(t, t.Context(), tools[0], `{}`))
+		assert.Equal(t, int64(1), calls.Load(), "calls")
 	}
 }
