@@ -111,8 +111,8 @@ func (g *guard) sent(data []byte) (method string) {
 	return m.Method
 }
 
-// received looks at a message of the server and returns what the SDK is to read of it. Nil means nothing: nobody
-// needs notifications, which the SDK queues without a bound. What is not a message is returned as it is.
+// received looks at a message of the server and returns what the SDK is to read of it. Nobody needs notifications, which
+// the SDK queues without a bound: each becomes an answer that nobody waits for. What is not a message is returned as it is.
 func (g *guard) received(data []byte) ([]byte, error) {
 	if toolfile.TooDeep(data) { // only the stack bounds the SDK's parser
 		return nil, g.fail(fmt.Errorf("it sent lists and objects that nest more than %d deep", toolfile.MaxDepth))
@@ -126,7 +126,7 @@ func (g *guard) received(data []byte) ([]byte, error) {
 		if m.Method == "notifications/tools/list_changed" {
 			g.changed.Store(true)
 		}
-		return nil, nil
+		return []byte(`{"jsonrpc":"2.0","id":"none","result":{}}`), nil
 	case m.Method != "":
 		return data, g.count(0, 1)
 	case m.Result == nil: // an error

@@ -227,6 +227,23 @@ func TestListsAreKept(t *testing.T) {
 	}
 }
 
+// A server may tell of whatever it likes, without a loss of its connection.
+func TestNotifications(t *testing.T) {
+	server := honest()
+	server.AddTool(&sdk.Tool{Name: "chatty", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: 1, Message: "half"})
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "done"}}}, err
+	})
+	for kind, handler := range map[string]http.Handler{
+		sse:        sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil),
+		streamable: handler(server, nil),
+	} {
+		servers := connect(t, one(Server{URL: listening(t, handler), Type: kind}))
+		_, tools := listOf(t, t.Context(), servers)
+		assert.Equal(t, "done", run(t, t.Context(), tools[2], `{}`), kind)
+	}
+}
+
 // Each caller has their own connection and headers, and a bound on them.
 func TestCallersOfOneServer(t *testing.T) {
 	type user struct{}

@@ -132,12 +132,7 @@ func (g *guard) line(output *bufio.Reader) ([]byte, error) {
 			g.stray.Add(1)
 		default:
 			kept, wrong := g.received(line)
-			if wrong != nil {
-				return nil, wrong
-			}
-			if kept != nil {
-				return append(kept, '\n'), nil
-			}
+			return append(kept, '\n'), wrong
 		}
 		if err == io.EOF {
 			err = errEnded
