@@ -28,8 +28,7 @@ type conn struct {
 	isUnwanted atomic.Bool // its end is no loss
 }
 
-// connect connects to the server. The connection outlives ctx, whose values its requests have, and ends with
-// the server's own context. If the kind of connection is not known, connect tries streamable HTTP, and SSE where
+// connect connects to the server. The connection outlives ctx, whose values its requests have. If the kind of connection is not known, connect tries streamable HTTP, and SSE where
 // the server refuses that, as the protocol advises.
 func (s *server) connect(ctx context.Context) (*conn, error) {
 	if s.at.URL == "" {
@@ -65,7 +64,6 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 func (s *server) dial(ctx context.Context, kind, version string) (c *conn, err error) {
 	living, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	c = &conn{guard: &guard{ctx: living, end: end}}
-	context.AfterFunc(s.ctx, func() { end(context.Cause(s.ctx)) })
 	greeting, stop := context.WithCancelCause(ctx) // ends with either
 	defer stop(nil)
 	defer context.AfterFunc(living, func() { stop(context.Cause(living)) })()
@@ -100,7 +98,7 @@ func (s *server) dial(ctx context.Context, kind, version string) (c *conn, err e
 func (s *server) watch(ctx context.Context, c *conn) {
 	err := c.session.Wait()
 	c.isOver.Store(true)
-	if c.isUnwanted.Load() || s.ctx.Err() != nil {
+	if c.isUnwanted.Load() {
 		return
 	}
 	if err == nil {

@@ -130,11 +130,11 @@ func (s *Servers) Infos() []Info {
 
 // Close ends all connections and processes. It waits at most a few seconds.
 func (s *Servers) Close() error {
+	s.end(errClosed)
 	var all sync.WaitGroup
 	for _, of := range s.servers {
 		all.Go(of.close)
 	}
 	all.Wait()
-	s.end(errClosed)
 	return nil
 }

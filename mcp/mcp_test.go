@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -360,6 +362,49 @@ func TestSilentServer(t *testing.T) {
 	defer cancel()
 	_, err := Connect(ctx, one(asServer(t, "silent")))
 	assert.EqualError(t, err, "the server one: too late")
+	assert.Empty(t, stacksWith("exec.(*Cmd)"), "its process has ended")
+}
+
+// stacksWith returns the stacks of goroutines that are in one of some functions.
+func stacksWith(functions ...string) (stacks []string) {
+	all := make([]byte, 1<<20)
+	for _, stack := range strings.Split(string(all[:runtime.Stack(all, true)]), "\n\n") {
+		if slices.ContainsFunc(functions, func(f string) bool { return strings.Contains(stack, f) }) {
+			stacks = append(stacks, stack)
+		}
+	}
+	return stacks
+}
+
+// Nothing goes on after Close, also where a connection was about to be made.
+func TestNothingGoesOn(t *testing.T) {
+	for _, stateless := range []bool{false, true} {
+		good := handler(honest(), &sdk.StreamableHTTPOptions{Stateless: stateless})
+		var greeted atomic.Int64
+		file := one(Server{URL: listening(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			good.ServeHTTP(w, r)
+			greeted.Add(1)
+		}))})
+		file.PerCaller = func(ctx context.Context) string { return fmt.Sprint(ctx.Value(role)) }
+		servers, err := Connect(t.Context(), file)
+		require.NoError(t, err)
+		for n := range int64(8) { // Close comes after one answer more each time
+			before := greeted.Load()
+			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), role, n)) //nolint:staticcheck // a test's own key
+			go func() { _, _ = servers.Groups()[0].Source(ctx) }()
+			for greeted.Load() < before+n/2 {
+				time.Sleep(time.Millisecond)
+			}
+			assert.NoError(t, servers.Close())
+			cancel()
+			assert.EventuallyWithT(t, func(c *assert.CollectT) {
+				assert.Empty(c, stacksWith("mcp.(*server)", "mcp.(*caller)", "mcp.(*conn)", "mcp.(*ClientSession)", "mcp.callSubscriptionsListen"))
+			}, 10*time.Second, 10*time.Millisecond)
+			servers, err = Connect(t.Context(), file)
+			require.NoError(t, err)
+		}
+		assert.NoError(t, servers.Close())
+	}
 }
 
 func TestToolsAsTheyAreDefined(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,8 @@ type server struct {
 	file  File
 	ctx   context.Context // done after Close
 	kept  *manifest
-	first *caller // who connected
+	first *caller        // who connected
+	work  sync.WaitGroup // that has begun before Close
 
 	mu      sync.Mutex
 	callers map[string]*caller // at most maxCallers
@@ -152,8 +154,16 @@ func (c *caller) ask(ctx context.Context) <-chan singleflight.Result {
 	})
 }
 
-// patient returns the context of work that goes on when ctx is done, for as long as a server may take to start.
+// patient returns the context of work that goes on when ctx is done, for as long as a server may take to start. Close waits
+// for its end.
 func (s *server) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := func() {}
+	if s.ctx.Err() == nil {
+		s.work.Add(1)
+		done = s.work.Done
+	}
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	release := context.AfterFunc(s.ctx, func() { end(context.Cause(s.ctx)) })
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("no answer within %v", startTime))
@@ -161,6 +171,7 @@ func (s *server) patient(ctx context.Context) (context.Context, context.CancelFu
 		release()
 		cancel()
 		end(nil)
+		done()
 	}
 }
 
@@ -227,12 +238,18 @@ func (c *caller) connected(ctx context.Context) (_ *conn, isNew bool, err error)
 		c.conn = made
 		c.mu.Unlock()
 		c.of.mu.Lock()
-		defer c.of.mu.Unlock()
-		if c.of.callers[c.key] != c {
-			go c.close()
-			return nil, fmt.Errorf("more than %d callers at a time", maxCallers)
+		isForgotten := c.of.callers[c.key] != c
+		c.of.mu.Unlock()
+		switch {
+		case c.of.ctx.Err() != nil:
+			err = context.Cause(c.of.ctx)
+		case isForgotten:
+			err = fmt.Errorf("more than %d callers at a time", maxCallers)
+		default:
+			return made, nil
 		}
-		return made, nil
+		c.close()
+		return nil, err
 	})
 	select {
 	case made := <-asked:
@@ -299,12 +316,14 @@ func (c *caller) close() {
 
 func (s *server) close() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	callers := maps.Clone(s.callers)
+	s.mu.Unlock()
 	var all sync.WaitGroup
-	for _, c := range s.callers {
+	for _, c := range callers {
 		all.Go(c.close)
 	}
 	all.Wait()
+	within(3*closeTime, s.work.Wait)
 }
 
 // label names the server in an error.
