@@ -76,7 +76,7 @@ func (s *server) dial(ctx context.Context, kind, version string) (c *conn, err e
 			return nil, fmt.Errorf("starting the server: %w", err)
 		}
 	} else {
-		transport = s.overHTTP(living, c.guard, kind)
+		transport = s.overHTTP(c.guard, kind)
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "toolsearch", Version: "1"}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{}, // the server may ask for nothing

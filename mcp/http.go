@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,18 +21,10 @@ import (
 
 // Servers with a URL speak streamable HTTP, or HTTP with SSE as in revision 2024-11-05 of the protocol.
 
-// overHTTP returns a transport to a server with a URL. It works until ctx is done.
-func (s *server) overHTTP(ctx context.Context, g *guard, kind string) sdk.Transport {
+// overHTTP returns a transport to a server with a URL. It works until the guard's context is done.
+func (s *server) overHTTP(g *guard, kind string) sdk.Transport {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxResponseHeaderBytes = 1 << 20
-	dial := base.DialContext
-	base.DialContext = func(dialing context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(dialing, network, address)
-		if err == nil { // some requests of the SDK know no context that ends
-			context.AfterFunc(ctx, func() { conn.Close() })
-		}
-		return conn, err
-	}
 	address, _ := url.Parse(s.at.URL) // it has been checked
 	client := &http.Client{
 		Transport: &web{base: base, g: g, of: s, address: address},
@@ -78,7 +69,16 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 		origin := naming.OneLine(request.URL.Scheme+"://"+request.URL.Host, 100)
 		return nil, w.g.fail(fmt.Errorf("it points to another origin, %s", origin))
 	}
-	request = request.Clone(request.Context())
+	if w.g.ctx.Err() != nil && request.Method == http.MethodGet { // over an error, the SDK would ask for its stream again
+		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Body: http.NoBody, Request: request}, nil
+	}
+	ctx, cancel := context.WithCancel(request.Context())
+	release := context.AfterFunc(w.g.ctx, cancel) // some requests of the SDK know no context that ends
+	end := func() {
+		release()
+		cancel()
+	}
+	request = request.Clone(ctx)
 	for name, value := range w.of.at.Headers {
 		if request.Header.Get(name) == "" {
 			request.Header.Set(name, value)
@@ -98,6 +98,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	if method == "" { // a server can make the SDK send such requests, as answers and to resume a stream
 		if err := w.g.count(0, 1); err != nil {
+			end()
 			return nil, err
 		}
 	}
@@ -110,7 +111,8 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 		case code >= 400:
 			fault = refusal(code)
 		}
-		if response.Body, err = w.bounded(response, method == "subscriptions/listen" || request.Method == http.MethodGet); err != nil {
+		isListener := method == "subscriptions/listen" || request.Method == http.MethodGet
+		if response.Body, err = w.bounded(response, isListener, end); err != nil {
 			fault = err
 		}
 	}
@@ -119,6 +121,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 		*at = fault
 	}
 	if err != nil {
+		end()
 		return nil, err
 	}
 	return response, nil
@@ -127,14 +130,26 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 // faultKey is the key of the place, in a call's context, for what went wrong with its request.
 type faultKey struct{}
 
-// bounded returns the body of a response within the guard's bounds. Over the stream of a listener, the server can
-// tell that its list changed. When such a stream ends, nobody knows whether it has.
-func (w *web) bounded(response *http.Response, isListener bool) (io.ReadCloser, error) {
-	body := counted{response.Body, w.g}
+// bounded returns the body of a response within the guard's bounds. Its end comes when it is closed. Over the stream of a
+// listener, the server can tell that its list changed. When such a stream ends, nobody knows whether it has.
+func (w *web) bounded(response *http.Response, isListener bool, end func()) (io.ReadCloser, error) {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	isStream := response.StatusCode < 300 && kind == "text/event-stream"
+	if isStream && isListener {
+		w.g.streams.Add(1)
+	}
+	body := closing{counted{response.Body, w.g}, sync.OnceFunc(func() {
+		end()
+		if isStream && isListener {
+			w.g.streams.Add(-1)
+			w.g.changed.Store(true)
+		}
+	})}
 	switch {
-	case response.StatusCode >= 300:
-	case kind == "application/json":
+	case isStream:
+		stream := bufio.NewReader(body)
+		return &pieces{Closer: body, next: func() ([]byte, error) { return w.g.event(stream) }}, nil
+	case response.StatusCode < 300 && kind == "application/json":
 		defer body.Close()
 		data, err := io.ReadAll(body)
 		if err == nil {
@@ -142,32 +157,20 @@ func (w *web) bounded(response *http.Response, isListener bool) (io.ReadCloser, 
 		}
 		response.ContentLength = int64(len(data))
 		return io.NopCloser(bytes.NewReader(data)), err
-	case kind == "text/event-stream":
-		stream := bufio.NewReader(body)
-		events := &pieces{Closer: body, next: func() ([]byte, error) { return w.g.event(stream) }}
-		if isListener {
-			w.g.streams.Add(1)
-			events.Closer = &listener{Closer: body, g: w.g}
-		}
-		return events, nil
 	}
 	return body, nil
 }
 
-// A listener is the end of a stream over which a server tells that its list changed.
-type listener struct {
-	io.Closer
-	g    *guard
-	once sync.Once
+// closing is a body with what comes when it is closed.
+type closing struct {
+	io.ReadCloser
+	end func()
 }
 
 // Close implements io.Closer.
-func (l *listener) Close() error {
-	l.once.Do(func() {
-		l.g.streams.Add(-1)
-		l.g.changed.Store(true)
-	})
-	return l.Closer.Close()
+func (c closing) Close() error {
+	defer c.end()
+	return c.ReadCloser.Close()
 }
 
 // event returns the next server-sent event: lines up to an empty line, with the message as the guard leaves it.
