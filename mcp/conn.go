@@ -28,8 +28,8 @@ type conn struct {
 	isUnwanted atomic.Bool // its end is no loss
 }
 
-// connect connects to the server. The connection outlives ctx, whose values its requests have. If the kind of connection is not known, connect tries streamable HTTP, and SSE where
-// the server refuses that, as the protocol advises.
+// connect connects to the server. The connection outlives ctx, whose values its requests have. If the kind of connection is
+// not known, connect tries streamable HTTP, and SSE where the server refuses that, as the protocol advises.
 func (s *server) connect(ctx context.Context) (*conn, error) {
 	if s.at.URL == "" {
 		// Servers that know no request before "initialize" may not answer it at all, so it comes first.

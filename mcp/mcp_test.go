@@ -190,23 +190,30 @@ func TestListsAreKept(t *testing.T) {
 	}
 	mute := func(o *sdk.ServerOptions) { o.Capabilities = &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}} }
 	stateless := &sdk.StreamableHTTPOptions{Stateless: true}
+	none := func(*sdk.ServerOptions) {}
 	for _, test := range []struct {
 		name    string
-		options []func(*sdk.ServerOptions)
+		mute    bool
+		ttl     func(*sdk.ServerOptions)
 		http    *sdk.StreamableHTTPOptions
 		headers bool // that depend on the context
 		want    int64
 	}{
-		{"it tells of changes", nil, nil, false, 1},
-		{"it tells of changes, newer protocol", nil, stateless, false, 1},
-		{"it does not", []func(*sdk.ServerOptions){mute}, nil, false, 5},
-		{"it says how long", []func(*sdk.ServerOptions){mute, ttl("public", 3_600_000)}, stateless, false, 1},
-		{"for its user alone", []func(*sdk.ServerOptions){mute, ttl("private", 3_600_000)}, stateless, false, 1},
-		{"for one of several users", []func(*sdk.ServerOptions){mute, ttl("private", 3_600_000)}, stateless, true, 5},
+		{"it tells of changes", false, none, nil, false, 1},
+		{"it tells of changes, newer protocol", false, none, stateless, false, 1},
+		{"it does not", true, none, nil, false, 5},
+		{"it says how long", true, ttl("public", 3_600_000), stateless, false, 1},
+		{"it says how long, and tells of changes", false, ttl("public", 3_600_000), stateless, false, 1},
+		{"for its user alone", true, ttl("private", 3_600_000), stateless, false, 1},
+		{"for one of several users", true, ttl("private", 3_600_000), stateless, true, 5},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var listings atomic.Int64
-			server := honest(append([]func(*sdk.ServerOptions){counting(&listings)}, test.options...)...)
+			options := []func(*sdk.ServerOptions){counting(&listings), test.ttl}
+			if test.mute {
+				options = append(options, mute)
+			}
+			server := honest(options...)
 			file := one(Server{URL: listening(t, handler(server, test.http))})
 			if test.headers {
 				file.Headers = func(context.Context, string) http.Header { return nil }
@@ -218,7 +225,7 @@ func TestListsAreKept(t *testing.T) {
 				assert.Equal(t, first, again, "the same tools for the same list")
 			}
 			assert.Equal(t, test.want, listings.Load(), "listings")
-			if len(test.options) == 0 {
+			if !test.mute {
 				server.AddTool(&sdk.Tool{Name: "delta", InputSchema: map[string]any{"type": "object"}}, nil)
 				assert.EventuallyWithT(t, func(c *assert.CollectT) {
 					names, _ := listOf(t, t.Context(), servers)
@@ -232,7 +239,8 @@ func TestListsAreKept(t *testing.T) {
 // A server may tell of whatever it likes, without a loss of its connection.
 func TestNotifications(t *testing.T) {
 	server := honest()
-	server.AddTool(&sdk.Tool{Name: "chatty", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	chatty := &sdk.Tool{Name: "chatty", InputSchema: map[string]any{"type": "object"}}
+	server.AddTool(chatty, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: 1, Message: "half"})
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "done"}}}, err
 	})

@@ -126,11 +126,14 @@ func (c *caller) answer(mustBeGood bool) (tools []tool.BaseTool, err error, ok b
 
 // isFresh reports whether the last list is still good.
 func (c *caller) isFresh() bool {
-	if c.failed != nil || c.list == nil || c.list.from != c.conn || c.conn.isOver.Load() || c.isOneTime(c.list) {
+	switch {
+	case c.failed != nil || c.list == nil || c.list.from != c.conn || c.isOneTime(c.list):
+		return false
+	case c.conn.isOver.Load() || c.conn.guard.changed.Load():
 		return false
 	}
 	age := time.Since(c.list.at)
-	return age < c.list.ttl || age < maxAge && c.conn.tells() && !c.conn.guard.changed.Load()
+	return age < c.list.ttl || age < maxAge && c.conn.tells()
 }
 
 // isOneTime reports whether a list is for the user who asked alone, and it is not known who that is.
