@@ -40,8 +40,8 @@ type File struct {
 
 	// Manifest is the path of a file that Connect keeps: the last list of each server. The next program
 	// takes its first answers from there, so that a slow server costs its first run nothing, and asks the
-	// servers meanwhile. Lists of a server are kept as long as its entry in Servers is the same. Lists per
-	// caller are not kept. "" means no file.
+	// servers meanwhile. Lists of a server are kept as long as its entry in Servers is the same, with the
+	// variables filled in. Lists per caller are not kept. "" means no file.
 	Manifest string `json:"-"`
 
 	// OnEvent is told when a connection is lost that was not closed: a FailureEvent with the last lines that the

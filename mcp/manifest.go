@@ -16,7 +16,7 @@ import (
 // were not there: it only saves time.
 type manifest struct {
 	path    string            // "": there is no file
-	entries map[string]string // hashes of the servers' entries in their File
+	entries map[string]string // hashes of the servers' entries, filled in
 
 	mu    sync.Mutex
 	lists map[string]storedList
@@ -29,9 +29,9 @@ type storedList struct {
 }
 
 // read reads the lists of servers whose entry is the same as when they were stored.
-func (m *manifest) read(file *File) {
-	m.entries, m.lists = make(map[string]string, len(file.Servers)), make(map[string]storedList)
-	for name, s := range file.Servers {
+func (m *manifest) read(filled map[string]Server) {
+	m.entries, m.lists = make(map[string]string, len(filled)), make(map[string]storedList)
+	for name, s := range filled {
 		data, _ := json.Marshal(s) // a struct of texts
 		sum := sha256.Sum256(data)
 		m.entries[name] = hex.EncodeToString(sum[:])

@@ -71,7 +71,7 @@ func Connect(ctx context.Context, file *File) (*Servers, error) {
 	living, end := context.WithCancelCause(context.Background())
 	all := &Servers{end: end}
 	kept := &manifest{path: file.Manifest}
-	kept.read(file)
+	kept.read(filled)
 	for _, name := range names {
 		s := &server{name: name, at: filled[name], file: *file, ctx: living, kept: kept, callers: make(map[string]*caller)}
 		all.servers = append(all.servers, s)
