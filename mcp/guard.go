@@ -55,8 +55,8 @@ func (g *guard) fail(err error) error {
 	return err
 }
 
-// count counts what a server sends.
-func (g *guard) count(bytes, requests int64) error {
+// count counts what a server sends, as part of a message of a size.
+func (g *guard) count(bytes, size, requests int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now := time.Now(); now.Sub(g.since) > time.Minute {
@@ -65,7 +65,7 @@ func (g *guard) count(bytes, requests int64) error {
 	g.bytes += bytes
 	g.requests += requests
 	switch {
-	case g.bytes > maxBytes:
+	case max(g.bytes, size) > maxBytes:
 		return g.fail(fmt.Errorf("it sent more than %d MiB", maxBytes>>20))
 	case g.requests > maxRequests:
 		return g.fail(fmt.Errorf("it made more than %d requests", maxRequests))
@@ -128,7 +128,7 @@ func (g *guard) received(data []byte) ([]byte, error) {
 		}
 		return []byte(`{"jsonrpc":"2.0","id":"none","result":{}}`), nil
 	case m.Method != "":
-		return data, g.count(0, 1)
+		return data, g.count(0, 0, 1)
 	case m.Result == nil: // an error
 		return data, nil
 	}
@@ -186,12 +186,14 @@ func (g *guard) takeIn(raw json.RawMessage, result map[string]json.RawMessage) e
 // counted reads what a server sends.
 type counted struct {
 	io.ReadCloser
-	g *guard
+	g    *guard
+	size int64 // of the message so far
 }
 
-func (c counted) Read(p []byte) (int, error) {
+func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	if wrong := c.g.count(int64(n), 0); wrong != nil {
+	c.size += int64(n)
+	if wrong := c.g.count(int64(n), c.size, 0); wrong != nil {
 		return 0, wrong
 	}
 	return n, err

@@ -97,7 +97,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}
 	if method == "" { // a server can make the SDK send such requests, as answers and to resume a stream
-		if err := w.g.count(0, 1); err != nil {
+		if err := w.g.count(0, 0, 1); err != nil {
 			end()
 			return nil, err
 		}
@@ -138,7 +138,8 @@ func (w *web) bounded(response *http.Response, isListener bool, end func()) (io.
 	if isStream && isListener {
 		w.g.streams.Add(1)
 	}
-	body := closing{counted{response.Body, w.g}, sync.OnceFunc(func() {
+	read := &counted{ReadCloser: response.Body, g: w.g}
+	body := closing{read, sync.OnceFunc(func() {
 		end()
 		if isStream && isListener {
 			w.g.streams.Add(-1)
@@ -148,7 +149,10 @@ func (w *web) bounded(response *http.Response, isListener bool, end func()) (io.
 	switch {
 	case isStream:
 		stream := bufio.NewReader(body)
-		return &pieces{Closer: body, next: func() ([]byte, error) { return w.g.event(stream) }}, nil
+		return &pieces{Closer: body, next: func() ([]byte, error) {
+			read.size = 0
+			return w.g.event(stream)
+		}}, nil
 	case response.StatusCode < 300 && kind == "application/json":
 		defer body.Close()
 		data, err := io.ReadAll(body)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
 )
 
 // hostile is a server over HTTP that is broken in one of many ways.
@@ -222,4 +224,30 @@ func TestServerThatWantsInput(t *testing.T) {
 		assert.Equal(t, "error: the tool asks its user for input, which this program cannot give", run(t, t.Context(), tools[0], `{}`))
 		assert.Equal(t, int64(1), calls.Load(), "calls")
 	}
+}
+
+// A message has its bound, however many requests of this program come meanwhile.
+func TestEndlessMessage(t *testing.T) {
+	asked := make(chan bool)
+	half := "data: " + strings.Repeat("x", maxBytes*3/4)
+	stream := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, half)
+		w.(http.Flusher).Flush()
+		asked <- true
+		<-asked
+		_, _ = io.WriteString(w, half)
+		w.(http.Flusher).Flush()
+		<-asked
+	}
+	told := make(chan toolsearch.Event, 10)
+	file := one(Server{URL: listening(t, session(new(atomic.Int64), nil, stream)), Type: streamable})
+	file.OnEvent = func(_ context.Context, e toolsearch.Event) { told <- e }
+	servers := connect(t, file)
+	<-asked
+	_, _ = listOf(t, t.Context(), servers)
+	_, _ = listOf(t, t.Context(), servers)
+	asked <- true
+	defer close(asked)
+	assert.ErrorContains(t, (<-told).(*toolsearch.FailureEvent).Err, "it sent more than 32 MiB")
 }

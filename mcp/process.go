@@ -76,8 +76,10 @@ func (s *server) start(ctx context.Context, g *guard) (*process, sdk.Transport, 
 		stdin.Close()
 		stdout.Close()
 	})
-	lines, read := bufio.NewReader(counted{stdout, g}), make(chan struct{})
+	output, read := &counted{ReadCloser: stdout, g: g}, make(chan struct{})
+	lines := bufio.NewReader(output)
 	next := func() ([]byte, error) {
+		output.size = 0
 		line, err := g.line(lines)
 		if err != nil {
 			close(read)
@@ -121,26 +123,22 @@ func (p pipeEnd) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// line returns the next line of a server's output that the SDK is to read. Servers also print logs and greetings
+// line reads a line of a server's output and returns what the SDK is to read of it. Servers also print logs and greetings
 // there; such lines are counted and dropped, since the SDK would give up over them.
-func (g *guard) line(output *bufio.Reader) ([]byte, error) {
-	for {
-		line, err := output.ReadBytes('\n')
-		switch line = bytes.TrimSpace(line); {
-		case len(line) == 0:
-		case !isMessage(line):
-			g.stray.Add(1)
-		default:
-			kept, wrong := g.received(line)
-			return append(kept, '\n'), wrong
-		}
-		if err == io.EOF {
-			err = errEnded
-		}
-		if err != nil {
-			return nil, err
-		}
+func (g *guard) line(output *bufio.Reader) (kept []byte, err error) {
+	line, err := output.ReadBytes('\n')
+	switch line = bytes.TrimSpace(line); {
+	case len(line) == 0:
+	case !isMessage(line):
+		g.stray.Add(1)
+	default:
+		kept, wrong := g.received(line)
+		return append(kept, '\n'), wrong
 	}
+	if err == io.EOF {
+		err = errEnded
+	}
+	return nil, err
 }
 
 // isMessage asks the SDK last, since the SDK is slow to refuse what is not JSON. A line that nests too deep for
