@@ -172,7 +172,9 @@ func (c *conn) list(ctx context.Context) (*list, error) {
 	got := &list{from: c, at: time.Now(), ttl: maxAge}
 	cursor, size, tools := "", 0, 0
 	for {
-		answer, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		answer, err := await(ctx, func() (*sdk.ListToolsResult, error) {
+			return c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		})
 		if err != nil {
 			return nil, c.guard.explain(ctx, "tools/list", err)
 		}
@@ -209,9 +211,11 @@ func (c *conn) tells() bool {
 // call calls a tool. An error that may mean that the server got the call, and did not answer, is errUnknown.
 func (c *conn) call(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	var fault error // of the request over HTTP that has the call
-	result, err := c.session.CallTool(context.WithValue(ctx, faultKey{}, &fault), params)
-	if err == nil {
-		return result, nil
+	result, err := await(ctx, func() (*sdk.CallToolResult, error) {
+		return c.session.CallTool(context.WithValue(ctx, faultKey{}, &fault), params)
+	})
+	if err == nil || ctx.Err() != nil {
+		return result, err
 	}
 	var op *net.OpError
 	var status refusal
@@ -224,6 +228,22 @@ func (c *conn) call(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallT
 		return nil, fmt.Errorf("tools/call: %w", fault)
 	}
 	return nil, fmt.Errorf("the connection was lost, and %w: %w", errUnknown, told)
+}
+
+// await returns what f returns, unless ctx ends before. The SDK writes to a server that reads nothing without regard to ctx.
+func await[T any](ctx context.Context, f func() (T, error)) (value T, err error) {
+	ended := make(chan func(), 1)
+	go func() {
+		got, wrong := f()
+		ended <- func() { value, err = got, wrong }
+	}()
+	select {
+	case take := <-ended:
+		take()
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	return value, err
 }
 
 var errUnknown = errors.New("whether the call took effect is unknown")

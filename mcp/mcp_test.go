@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,6 +38,16 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "silent":
 		_, _ = os.Stderr.WriteString("I say nothing\n")
+		time.Sleep(time.Hour)
+	case "deaf": // it reads nothing after the first three messages
+		input := bufio.NewReader(os.Stdin)
+		for _, result := range []string{`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`, "", `{"tools":[{"name":"a"}]}`} {
+			var m struct{ ID json.RawMessage }
+			line, _ := input.ReadBytes('\n')
+			if _ = json.Unmarshal(line, &m); result != "" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+			}
+		}
 		time.Sleep(time.Hour)
 	case "dying": // it carries out a call and ends before it answers
 		server := sdk.NewServer(&sdk.Implementation{Name: "dying", Version: "1"}, nil)
@@ -377,6 +388,18 @@ func TestSilentServer(t *testing.T) {
 	_, err := Connect(ctx, one(asServer(t, "silent")))
 	assert.EqualError(t, err, "the server one: too late")
 	assert.Empty(t, stacksWith("exec.(*Cmd)"), "its process has ended")
+}
+
+// A call ends with its context, also when the server reads nothing.
+func TestDeafServer(t *testing.T) {
+	servers := connect(t, one(asServer(t, "deaf")))
+	_, tools := listOf(t, t.Context(), servers)
+	for range 2 { // the second waits for the first
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := tools[0].(tool.InvokableTool).InvokableRun(ctx, `{"a":"`+strings.Repeat("x", 1<<20)+`"}`)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	}
 }
 
 // stacksWith returns the stacks of goroutines that are in one of some functions.
