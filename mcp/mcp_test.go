@@ -402,6 +402,22 @@ func TestDeafServer(t *testing.T) {
 	}
 }
 
+// A server gets no secret of this program's environment, even where there is nothing else.
+func TestEnvironment(t *testing.T) {
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip("the test needs a shell")
+	}
+	t.Setenv("MCP_TEST_SECRET", "secret")
+	for _, name := range inherited {
+		t.Setenv(name, "") // restored after the test
+		require.NoError(t, os.Unsetenv(name))
+	}
+	shell := Server{Command: "/bin/sh", Args: []string{"-c", "echo It has: $MCP_TEST_SECRET >&2"}}
+	_, err := connect(t, one(shell)).Groups()[0].Source(t.Context())
+	assert.ErrorContains(t, err, "It has:")
+	assert.NotContains(t, err.Error(), "secret")
+}
+
 // stacksWith returns the stacks of goroutines that are in one of some functions.
 func stacksWith(functions ...string) (stacks []string) {
 	all := make([]byte, 1<<20)

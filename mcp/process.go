@@ -50,6 +50,7 @@ func (s *server) start(ctx context.Context, g *guard) (*process, sdk.Transport, 
 	p := &process{command: exec.CommandContext(ctx, s.at.Command, s.at.Args...), exited: make(chan struct{})}
 	inGroup(p.command)
 	p.command.WaitDelay, p.command.Dir, p.command.Stderr = closeTime, s.at.Cwd, &p.stderr
+	p.command.Env = []string{} // nil would mean this program's
 	for _, name := range inherited {
 		if value, ok := os.LookupEnv(name); ok {
 			p.command.Env = append(p.command.Env, name+"="+value)
