@@ -23,7 +23,11 @@ import (
 
 // overHTTP returns a transport to a server with a URL. It works until the guard's context is done.
 func (s *server) overHTTP(g *guard, kind string) sdk.Transport {
-	base := http.DefaultTransport.(*http.Transport).Clone()
+	base, ok := http.DefaultTransport.(*http.Transport)
+	if !ok { // the program has set another
+		base = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	}
+	base = base.Clone()
 	base.MaxResponseHeaderBytes = 1 << 20
 	address, _ := url.Parse(s.at.URL) // it has been checked
 	client := &http.Client{
@@ -36,9 +40,9 @@ func (s *server) overHTTP(g *guard, kind string) sdk.Transport {
 		},
 	}
 	if kind == sse {
-		return &sdk.SSEClientTransport{Endpoint: s.at.URL, HTTPClient: client}
+		return &sdk.SSEClientTransport{Endpoint: s.at.URL, HTTPClient: client, MaxEventSize: -1} // the guard bounds them
 	}
-	return &sdk.StreamableClientTransport{Endpoint: s.at.URL, HTTPClient: client, MaxEventSize: -1} // the guard bounds them
+	return &sdk.StreamableClientTransport{Endpoint: s.at.URL, HTTPClient: client, MaxEventSize: -1}
 }
 
 // A refusal is a status of HTTP that is an error.

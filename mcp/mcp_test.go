@@ -418,6 +418,16 @@ func TestEnvironment(t *testing.T) {
 	assert.NotContains(t, err.Error(), "secret")
 }
 
+// A program may have a transport of its own for all its requests.
+func TestOtherDefaultTransport(t *testing.T) {
+	url := listening(t, handler(honest(), nil))
+	last := http.DefaultTransport
+	http.DefaultTransport = struct{ http.RoundTripper }{last}
+	defer func() { http.DefaultTransport = last }()
+	names, _ := listOf(t, t.Context(), connect(t, one(Server{URL: url})))
+	assert.Len(t, names, 3)
+}
+
 // stacksWith returns the stacks of goroutines that are in one of some functions.
 func stacksWith(functions ...string) (stacks []string) {
 	all := make([]byte, 1<<20)
