@@ -92,7 +92,8 @@ func (s *server) start(ctx context.Context, g *guard) (*process, sdk.Transport, 
 		case <-read:
 		case <-ctx.Done(): // nobody may be reading
 		}
-		_ = p.command.Wait() // the status does not matter
+		_ = p.command.Wait()   // the status does not matter
+		_ = p.command.Cancel() // what it started and left
 		release()
 		close(p.exited)
 	}()
