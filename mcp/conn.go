@@ -211,9 +211,9 @@ func (c *conn) tells() bool {
 // call calls a tool. An error that may mean that the server got the call, and did not answer, is errUnknown.
 func (c *conn) call(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	var fault error // of the request over HTTP that has the call
-	result, err := await(ctx, func() (*sdk.CallToolResult, error) {
-		return c.session.CallTool(context.WithValue(ctx, faultKey{}, &fault), params)
-	})
+	requesting, end := context.WithCancel(context.WithValue(ctx, faultKey{}, &fault))
+	defer func() { time.AfterFunc(closeTime, end) }() // an answered call's stream might go on
+	result, err := await(ctx, func() (*sdk.CallToolResult, error) { return c.session.CallTool(requesting, params) })
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}

@@ -251,3 +251,19 @@ func TestEndlessMessage(t *testing.T) {
 	defer close(asked)
 	assert.ErrorContains(t, (<-told).(*toolsearch.FailureEvent).Err, "it sent more than 32 MiB")
 }
+
+// The stream of an answered call ends before the run.
+func TestStreamThatGoesOn(t *testing.T) {
+	gone := make(chan bool)
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"paid\"}]}}\n\n", r.Header.Get("X-Id"))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(gone)
+	}
+	servers := connect(t, one(Server{URL: listening(t, session(new(atomic.Int64), answer, http.NotFound)), Type: streamable}))
+	_, tools := listOf(t, t.Context(), servers)
+	assert.Equal(t, "paid", run(t, t.Context(), tools[0], `{}`))
+	<-gone
+}
