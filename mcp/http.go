@@ -125,6 +125,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 		*at = fault
 	}
 	if err != nil {
+		w.g.hindered(errors.New(naming.OneLine(err.Error(), 300)))
 		end()
 		return nil, err
 	}

@@ -67,6 +67,11 @@ func hostile(kind, elsewhere string) http.HandlerFunc {
 		case "other-session":
 			w.Header().Set("Mcp-Session-Id", fmt.Sprint(calls.Load()))
 			_, _ = io.WriteString(w, hello)
+		case "garbage":
+			if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+				_, _ = io.WriteString(conn, strings.Repeat("garbage", 10_000)+"\n")
+				_ = conn.Close()
+			}
 		case "again": // the stream breaks off and promises more, again and again
 			stream()
 			fmt.Fprintf(w, "id: %d\nretry: 1\ndata:\n\n", calls.Load())
@@ -110,6 +115,7 @@ func TestHostileServersOverHTTP(t *testing.T) {
 		{"deep", "", "nest more than 64 deep", time.Minute},
 		{"deep-event", streamable, "nest more than 64 deep", time.Minute},
 		{"deep-event", sse, "nest more than 64 deep", time.Minute},
+		{"garbage", streamable, "malformed HTTP response", time.Minute},
 		{"again", "", "too late", 500 * time.Millisecond},
 		{"other-session", "", "mismatching session IDs", time.Minute},
 	} {
@@ -124,6 +130,7 @@ func TestHostileServersOverHTTP(t *testing.T) {
 			}
 			assert.ErrorContains(t, err, test.want)
 			assert.NotContains(t, err.Error(), "secret")
+			assert.Less(t, len(err.Error()), 1000)
 		})
 	}
 	assert.Zero(t, reached.Load(), "requests to another origin")

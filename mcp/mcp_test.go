@@ -366,7 +366,10 @@ func TestCallRunsOnce(t *testing.T) {
 	paid := filepath.Join(t.TempDir(), "paid.txt")
 	told := make(chan toolsearch.Event, 10)
 	file := one(asServer(t, "dying", calls, paid))
-	file.OnEvent = func(_ context.Context, e toolsearch.Event) { told <- e }
+	file.OnEvent = func(ctx context.Context, e toolsearch.Event) {
+		assert.NoError(t, ctx.Err())
+		told <- e
+	}
 	servers := connect(t, file)
 	_, tools := listOf(t, t.Context(), servers)
 	for range 2 { // the second call has a new server

@@ -340,6 +340,6 @@ func (s *server) label() string {
 // tell reports a failure that nobody waits for.
 func (s *server) tell(ctx context.Context, err error) {
 	if s.file.OnEvent != nil {
-		s.file.OnEvent(ctx, &toolsearch.FailureEvent{Part: toolsearch.PartSource, Group: s.name, Err: err})
+		s.file.OnEvent(context.WithoutCancel(ctx), &toolsearch.FailureEvent{Part: toolsearch.PartSource, Group: s.name, Err: err})
 	}
 }
