@@ -83,11 +83,10 @@ func convertResults(r *run, t *transcript, given lists, loaded *conversation.Loa
 		f.given.Add(doc)
 	}
 	for _, t := range given.tools {
-		if !conversation.IsLoaded(t, r.names.search) {
-			continue
-		}
-		if doc, ok := r.scope.byName[t.Name]; ok {
-			f.given.Add(doc)
+		if conversation.IsLoaded(t, r.names.search) {
+			if doc, ok := r.scope.byName[t.Name]; ok {
+				f.given.Add(doc)
+			}
 		}
 	}
 	if given.search != nil && given.search.Name != r.names.search {

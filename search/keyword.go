@@ -257,8 +257,7 @@ func (s *keywordScratch) add(list []int32, points uint32) {
 	}
 }
 
-// noWord stands for no word of the vocabulary.
-const noWord = -1
+const noWord = -1 // in the place of a word
 
 // containing sets found to the words that contain a text. equal is the word that equals it, or noWord.
 func (s *keywordScratch) containing(text string) (equal int32) {

@@ -161,9 +161,6 @@ func (x *lsa) read(q Query) (terms []bm25Term, vector []float32) {
 }
 
 func (x *lsa) Search(ctx context.Context, q Query) (Hits, error) {
-	if err := ctx.Err(); err != nil {
-		return Hits{}, err
-	}
 	_, vector := x.read(q)
 	if vector == nil {
 		return Hits{}, ctx.Err()

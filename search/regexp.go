@@ -62,10 +62,7 @@ func Regexp(ctx context.Context, docs []Document) (Searcher, error) {
 
 // Index is an Indexer. See Regexp.
 func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return o.over(docs, ascending(len(docs))), nil
+	return o.over(docs, ascending(len(docs))), ctx.Err()
 }
 
 // over makes the searcher of some of the documents. docOf are their numbers, ascending.

@@ -23,6 +23,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -92,10 +93,7 @@ func (q Query) String() string {
 
 // text returns the text to rank by: Text, or the Keywords if Text is empty.
 func (q *Query) text() string {
-	if q.Text == "" {
-		return strings.Join(q.Keywords, " ")
-	}
-	return q.Text
+	return cmp.Or(q.Text, strings.Join(q.Keywords, " "))
 }
 
 // ParseQuery reads a keyword query: words separated by white space, with "+word" for a word

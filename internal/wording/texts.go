@@ -34,11 +34,11 @@ func (s Source) Read() (*Texts, error) {
 	_, markdown, _ := strings.Cut(s.Markdown, "\n# ")
 	for section := range strings.SplitSeq(markdown, "\n# ") {
 		key, text, _ := strings.Cut(section, "\n")
+		text = strings.TrimSpace(text)
 		if own, replaced := s.Own[key]; replaced {
-			t.texts[key] = fill.Replace(own)
-			continue
+			text = own
 		}
-		t.texts[key] = fill.Replace(strings.TrimSpace(text))
+		t.texts[key] = fill.Replace(text)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Own)) {
 		if _, known := t.texts[key]; !known {

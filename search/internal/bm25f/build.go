@@ -191,7 +191,6 @@ func (x *Index) merge(docs int, runs []*Counter) (places [][]int32) {
 			c.idf[n] = x.IDF[id]
 			ids[i][n], next[id] = next[id], next[id]+df
 		}
-		c.Analyzer = nil // no longer needed
 	}
 	x.Postings = make([]Posting, x.Bounds[len(x.Terms)])
 	x.PerName = make([]float32, docs)
