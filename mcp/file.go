@@ -45,8 +45,8 @@ type File struct {
 	Manifest string `json:"-"`
 
 	// OnEvent is told when a connection is lost that was not closed: a FailureEvent with the last lines that the
-	// server wrote to its standard error. It must be safe for concurrent use. Nil means that nobody
-	// is told.
+	// server wrote to its standard error. It is also told when the Manifest cannot be written. It must be safe for
+	// concurrent use. Nil means that nobody is told.
 	OnEvent func(ctx context.Context, event toolsearch.Event) `json:"-"`
 }
 

@@ -187,7 +187,8 @@ func (g *guard) takeIn(raw json.RawMessage, result map[string]json.RawMessage) e
 type counted struct {
 	io.ReadCloser
 	g    *guard
-	size int64 // of the message so far
+	size int64  // of the message so far
+	end  func() // called when it is closed
 }
 
 func (c *counted) Read(p []byte) (int, error) {
@@ -199,19 +200,21 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close implements io.Closer.
+func (c *counted) Close() error {
+	defer c.end()
+	return c.ReadCloser.Close()
+}
+
 // pieces reads what next returns, piece by piece, up to next's first error.
 type pieces struct {
 	io.Closer
 	next func() ([]byte, error)
-
-	mu   sync.Mutex
 	rest []byte // of the piece that is being read
 	err  error
 }
 
 func (s *pieces) Read(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for len(s.rest) == 0 && s.err == nil {
 		s.rest, s.err = s.next()
 	}

@@ -107,7 +107,7 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}
 	response, err := w.base.RoundTrip(request)
-	fault := err
+	var fault error
 	if err == nil {
 		switch code := response.StatusCode; {
 		case code == http.StatusNotFound && method != "" && request.Header.Get("Mcp-Session-Id") != "":
@@ -116,20 +116,18 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 			fault = refusal(code)
 		}
 		isListener := method == "subscriptions/listen" || request.Method == http.MethodGet
-		if response.Body, err = w.bounded(response, isListener, end); err != nil {
-			fault = err
-		}
+		response.Body, err = w.bounded(response, isListener, end)
 	}
 	w.g.hindered(fault)
+	if err != nil {
+		response, fault = nil, err
+		w.g.hindered(errors.New(naming.OneLine(err.Error(), 300)))
+		end()
+	}
 	if at, _ := request.Context().Value(faultKey{}).(*error); at != nil && method == "tools/call" {
 		*at = fault
 	}
-	if err != nil {
-		w.g.hindered(errors.New(naming.OneLine(err.Error(), 300)))
-		end()
-		return nil, err
-	}
-	return response, nil
+	return response, err
 }
 
 // faultKey is the key of the place, in a call's context, for what went wrong with its request.
@@ -143,8 +141,7 @@ func (w *web) bounded(response *http.Response, isListener bool, end func()) (io.
 	if isStream && isListener {
 		w.g.streams.Add(1)
 	}
-	read := &counted{ReadCloser: response.Body, g: w.g}
-	body := closing{read, sync.OnceFunc(func() {
+	body := &counted{ReadCloser: response.Body, g: w.g, end: sync.OnceFunc(func() {
 		end()
 		if isStream && isListener {
 			w.g.streams.Add(-1)
@@ -155,7 +152,7 @@ func (w *web) bounded(response *http.Response, isListener bool, end func()) (io.
 	case isStream:
 		stream := bufio.NewReader(body)
 		return &pieces{Closer: body, next: func() ([]byte, error) {
-			read.size = 0
+			body.size = 0
 			return w.g.event(stream)
 		}}, nil
 	case response.StatusCode < 300 && kind == "application/json":
@@ -168,18 +165,6 @@ func (w *web) bounded(response *http.Response, isListener bool, end func()) (io.
 		return io.NopCloser(bytes.NewReader(data)), err
 	}
 	return body, nil
-}
-
-// closing is a body with what comes when it is closed.
-type closing struct {
-	io.ReadCloser
-	end func()
-}
-
-// Close implements io.Closer.
-func (c closing) Close() error {
-	defer c.end()
-	return c.ReadCloser.Close()
 }
 
 // event returns the next server-sent event: lines up to an empty line, with the message as the guard leaves it.

@@ -61,16 +61,11 @@ func (m *manifest) read(filled map[string]Server) {
 	}
 }
 
-func (m *manifest) listOf(name string) []json.RawMessage {
+// of returns what is stored of a server.
+func (m *manifest) of(name string) storedList {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.lists[name].Pages
-}
-
-func (m *manifest) instructionsOf(name string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.lists[name].Instructions
+	return m.lists[name]
 }
 
 // keep replaces a server's list, and the file as a whole.

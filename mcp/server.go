@@ -65,7 +65,7 @@ func (s *server) caller(ctx context.Context) *caller {
 		}
 		c = &caller{of: s, key: key}
 		if !s.isPerCaller() {
-			c.stored = s.toolsOf(s.kept.listOf(s.name))
+			c.stored = s.toolsOf(s.kept.of(s.name).Pages)
 		}
 		s.callers[key] = c
 	}
@@ -299,7 +299,7 @@ func (c *caller) call(ctx context.Context, name, arguments string) (string, erro
 func (c *caller) info() Info {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	info := Info{Instructions: c.of.kept.instructionsOf(c.of.name)}
+	info := Info{Instructions: c.of.kept.of(c.of.name).Instructions}
 	if c.conn != nil {
 		info = c.conn.info()
 	}
