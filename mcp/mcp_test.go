@@ -140,6 +140,9 @@ func listOf(t *testing.T, ctx context.Context, servers *Servers) (names []string
 	return names, tools
 }
 
+// user is the key of who asks, in a context.
+type user struct{}
+
 func run(t *testing.T, ctx context.Context, of tool.BaseTool, arguments string) string {
 	t.Helper()
 	text, err := of.(tool.InvokableTool).InvokableRun(ctx, arguments)
@@ -267,7 +270,6 @@ func TestNotifications(t *testing.T) {
 
 // Each caller has their own connection and headers, and a bound on them.
 func TestCallersOfOneServer(t *testing.T) {
-	type user struct{}
 	as := func(name string) context.Context { return context.WithValue(context.Background(), user{}, name) }
 	url := listening(t, sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		server := honest()
@@ -390,7 +392,7 @@ func TestSilentServer(t *testing.T) {
 	defer cancel()
 	_, err := Connect(ctx, one(asServer(t, "silent")))
 	assert.EqualError(t, err, "the server one: too late")
-	assert.Empty(t, stacksWith("exec.(*Cmd)"), "its process has ended")
+	assert.Empty(t, stacksWith("exec.(*Cmd).Wait"), "its process has ended")
 }
 
 // A call ends with its context, also when the server reads nothing.
@@ -451,12 +453,12 @@ func TestNothingGoesOn(t *testing.T) {
 			good.ServeHTTP(w, r)
 			greeted.Add(1)
 		}))})
-		file.PerCaller = func(ctx context.Context) string { return fmt.Sprint(ctx.Value(role)) }
+		file.PerCaller = func(ctx context.Context) string { return fmt.Sprint(ctx.Value(user{})) }
 		servers, err := Connect(t.Context(), file)
 		require.NoError(t, err)
 		for n := range int64(8) { // Close comes after one answer more each time
 			before := greeted.Load()
-			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), role, n)) //nolint:staticcheck // a test's own key
+			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), user{}, n))
 			go func() { _, _ = servers.Groups()[0].Source(ctx) }()
 			for greeted.Load() < before+n/2 {
 				time.Sleep(time.Millisecond)
@@ -465,7 +467,7 @@ func TestNothingGoesOn(t *testing.T) {
 			cancel()
 			assert.EventuallyWithT(t, func(c *assert.CollectT) {
 				assert.Empty(c, stacksWith("mcp.(*server)", "mcp.(*caller)", "mcp.(*conn)", "mcp.(*ClientSession)", "mcp.callSubscriptionsListen"))
-			}, 10*time.Second, 10*time.Millisecond)
+			}, time.Minute, 10*time.Millisecond)
 			servers, err = Connect(t.Context(), file)
 			require.NoError(t, err)
 		}
