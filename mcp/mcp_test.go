@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -332,6 +333,7 @@ func TestManifest(t *testing.T) {
 	good := handler(honest(), nil)
 	url := listening(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isHanging.Load() {
+			_, _ = io.Copy(io.Discard, r.Body) // or nobody notices the end of the connection
 			<-r.Context().Done()
 			return
 		}
