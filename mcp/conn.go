@@ -13,6 +13,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// Connections: how one is made in a revision that the server knows, what is asked and called over it, and how it ends.
+
 // Bounds on one list of tools, beside maxBytes.
 const (
 	maxTools = 10_000

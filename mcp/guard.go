@@ -18,6 +18,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
+// What a server sends is bounded and looked at here, before the SDK reads it.
+
 // Bounds on what a server may send. Bytes and requests are counted from this program's last request, or for a
 // minute if it is older.
 const (

@@ -20,6 +20,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
+// Servers and who asks them: when a list is still good, when a connection is made anew, and what is never sent twice.
+
 // A server is one of a file's.
 type server struct {
 	name  string

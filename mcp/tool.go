@@ -14,6 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// Tools: from a server's definition to Eino's, and from a result to the text that the model reads.
+
 // remote is a tool of a server.
 type remote struct {
 	of         *server
