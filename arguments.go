@@ -166,9 +166,9 @@ func toJSON(v any) string {
 	return text
 }
 
-// readResult returns the names that the result of a meta-tool loads and unloads. It understands the
+// readResult returns the names that the result of a meta-tool loads, unloads and defines. It understands the
 // results of every protocol.
-func readResult(text string) (loads, unloads []string) {
+func readResult(text string) (loads, unloads, defines []string) {
 	// The last line of a ranked result is JSON; the rest is text.
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -182,29 +182,28 @@ func readResult(text string) (loads, unloads []string) {
 		Removed       []string     `json:"removed"`
 	}
 	if !strings.HasPrefix(text, "{") || sonic.ConfigStd.UnmarshalFromString(text, &result) != nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	for _, m := range result.Matches {
-		loads = append(loads, string(m))
+		if loads = append(loads, m.Name); m.Parameters != nil {
+			defines = append(defines, m.Name)
+		}
 	}
-	return slices.Concat(loads, result.SelectedTools, result.Added, result.AlreadyLoaded), result.Removed
+	return slices.Concat(loads, result.SelectedTools, result.Added, result.AlreadyLoaded), result.Removed, defines
 }
 
 // namedMatch is a match: a name, or an object with a name.
-type namedMatch string
+type namedMatch struct {
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters"`
+}
 
 // UnmarshalJSON implements json.Unmarshaler. It reads anything else as "".
 func (m *namedMatch) UnmarshalJSON(text []byte) error {
-	var name string
-	if sonic.ConfigStd.Unmarshal(text, &name) == nil {
-		*m = namedMatch(name)
-		return nil
+	type plain namedMatch
+	if sonic.ConfigStd.Unmarshal(text, &m.Name) != nil && sonic.ConfigStd.Unmarshal(text, (*plain)(m)) != nil {
+		*m = namedMatch{}
 	}
-	var object struct {
-		Name string `json:"name"`
-	}
-	_ = sonic.ConfigStd.Unmarshal(text, &object)
-	*m = namedMatch(object.Name)
 	return nil
 }
 
@@ -224,7 +223,8 @@ func helpOf(r *Result) help { return help{r.NotFound, r.Suggestions, r.Message} 
 
 // searchAnswer is the answer of tool_search by default.
 type searchAnswer struct {
-	Matches []string `json:"matches"` // not nil
+	Matches       []string `json:"matches"`                  // not nil
+	AlreadyLoaded []string `json:"already_loaded,omitempty"` // matches that the model sees already
 	help
 }
 

@@ -345,6 +345,9 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
+	if r.mode == dispatchMode {
+		r.notebook.SetDefined(r.definedBy(t))
+	}
 	return opts
 }
 

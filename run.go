@@ -36,6 +36,24 @@ type run struct {
 	effects  sync.Map // text of a meta-tool's result -> effect
 }
 
+// sees returns whether the model's next request defines a tool, whatever the calls of its last message find. Nil means
+// that results do not depend on it: Eino's own search knows no such rule, and neither do patterns, nor results in a
+// provider's form.
+func (r *run) sees() func(doc int) bool {
+	switch {
+	case !r.isKept():
+		return nil
+	case r.mode == dispatchMode:
+		return func(doc int) bool { return r.isAlways(doc) || r.notebook.IsDefined(doc) }
+	case r.mode != textMode || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || takesPatterns(r.scope.searcher):
+		return nil
+	}
+	return func(doc int) bool {
+		loaded, _ := r.notebook.WasLoaded(doc)
+		return loaded
+	}
+}
+
 // countsCalls reports whether a call to a hidden tool loads it.
 func (r *run) countsCalls() bool {
 	return r.config.Unloaded == UnloadedLoadAndRun && r.mode != serverMode
@@ -98,8 +116,8 @@ func (r *run) recordEffect(ctx context.Context, e conversation.Effect) {
 	r.notebook.RecordEffect(compose.GetToolCallID(ctx), e)
 }
 
-// effect is the documents that the result of a meta-tool loads and unloads.
-type effect struct{ loads, unloads []int }
+// effect is the documents that the result of a meta-tool loads, unloads and defines.
+type effect struct{ loads, unloads, defines []int }
 
 // effectOf returns the effect of a meta-tool's result. A run reads the same results before every model
 // call, so it remembers the effects of their texts.
@@ -110,8 +128,8 @@ func (r *run) effectOf(result *resultView) effect {
 	if known, ok := r.effects.Load(result.text); ok {
 		return known.(effect)
 	}
-	loads, unloads := readResult(result.text)
-	e := effect{r.docsNamed(loads), r.docsNamed(unloads)}
+	loads, unloads, defines := readResult(result.text)
+	e := effect{r.docsNamed(loads), r.docsNamed(unloads), r.docsNamed(defines)}
 	r.effects.Store(result.text, e)
 	return e
 }

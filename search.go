@@ -30,6 +30,8 @@ type trace struct {
 	answered string             // the last searcher that found anything, as in SearchEvent.Searcher
 	failure  error              // a searcher's failure that the search recovered from
 	wrong    *search.QueryError // of the first query that a searcher cannot search by
+	first    string             // the searcher that found the best of the last query
+	seen     []string           // matches that the model sees already
 	near     int                // matches of a fallback that were not returned, since others are nearer
 }
 
@@ -37,10 +39,12 @@ type trace struct {
 // suggested and not selected.
 type scope struct {
 	*Catalog
-	byName       map[string]int // as the Catalog's; of several tools of one name, the first that is allowed
-	allowed      docset.Set     // nil means all documents
-	down         []string       // the groups that do not answer, of those that the request may know
-	perNamespace int            // most places of a result for one namespace; 0 means all but one, negative means no limit
+	byName       map[string]int     // as the Catalog's; of several tools of one name, the first that is allowed
+	allowed      docset.Set         // nil means all documents
+	down         []string           // the groups that do not answer, of those that the request may know
+	isSeen       func(doc int) bool // whether the model sees a tool already, so that it needs no place; nil means that none does
+	only         string             // the searcher to ask, as in SearchEvent.Searcher; "" means whichever answers
+	perNamespace int                // most places of a result for one namespace; 0 means all but one, negative means no limit
 }
 
 func (c *Catalog) all() scope { return scope{Catalog: c, byName: c.byName, perNamespace: -1} }
@@ -103,14 +107,25 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if err != nil {
 			return nil, trace, err
 		}
-		lists = append(lists, matches)
-		result.Total += total
 		if len(matches) == 0 {
 			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
+		if seen := c.seen(matches); len(seen) > 0 {
+			trace.seen = append(trace.seen, seen...)
+			c.only = trace.first
+			if matches, _, err = c.rank(limited, text, namespace, c.limit(limit), &trace); err != nil {
+				trace.failure, matches = cmp.Or(trace.failure, err), nil
+			}
+			c.only = ""
+		}
+		lists = append(lists, matches)
+		result.Total += total
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
-	c.help(result, blank, missed)
+	trace.seen = withoutMatches(trace.seen, result.Matches) // a tool asked for by name has its place
+	if len(result.Matches)+len(trace.seen) == 0 || len(result.NotFound) > 0 {
+		c.help(result, blank, missed)
+	}
 	if wrong := trace.wrong; wrong != nil { // probably the reason for no match
 		if result.Message = wrong.Message; wrong.Key != "" {
 			result.Message = c.prompt.Text(wrong.Key, wrong.Values...)
@@ -159,6 +174,9 @@ func queryError(err error) *search.QueryError {
 // catalog's searcher is returned as the error.
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered, isOther, places := false, (func(doc int) bool)(nil), limit
+	if c.only != "" {
+		isOther = not(c.isSeen)
+	}
 	for _, name := range [...]string{"index", "fallback", "keyword"} {
 		s := c.searcher
 		reader := s
@@ -172,7 +190,7 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 			// The failed searchers may read texts by a rule of their own, which Keyword cannot follow.
 			s, reader = c.narrower.Keyword(), nil
 		}
-		if s == nil {
+		if s == nil || c.only != "" && name != c.only {
 			continue
 		}
 		q, err := c.read(reader, text, namespace, places, isOther)
@@ -193,7 +211,9 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		}
 		answered = true
 		if len(a.matches) > 0 {
-			t.answered = name
+			if t.answered = name; len(matches) == 0 {
+				t.first = name
+			}
 			if name == "fallback" {
 				t.near += a.total - len(a.matches)
 			}
@@ -225,6 +245,32 @@ func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 		kept = min(kept, max(1, cmp.Or(c.perNamespace, a.query.Limit-1)))
 	}
 	return func(doc int) bool { return docs[doc].Namespace != one }, a.query.Limit - kept
+}
+
+// seen returns the names of the matches that the model sees already.
+func (c scope) seen(matches []Match) (names []string) {
+	for _, m := range matches {
+		if c.isSeen != nil && c.isSeen(c.byName[m.Info.Name]) {
+			names = append(names, m.Info.Name)
+		}
+	}
+	return names
+}
+
+// not returns the opposite of a filter.
+func not(filter func(doc int) bool) func(doc int) bool {
+	return func(doc int) bool { return !filter(doc) }
+}
+
+// withoutMatches returns each name once, without those of the matches.
+func withoutMatches(names []string, matches []Match) (rest []string) {
+	for _, name := range names {
+		isMatch := slices.ContainsFunc(matches, func(m Match) bool { return m.Info.Name == name })
+		if !isMatch && !slices.Contains(rest, name) {
+			rest = append(rest, name)
+		}
+	}
+	return rest
 }
 
 // A ranking is a query and what a searcher found by it.
@@ -407,13 +453,9 @@ func (c scope) instead(result *Result) (suggestions []string, message string) {
 func (c scope) near(texts []string, matched []Match) []string {
 	var names []string
 	for _, text := range texts[:min(len(texts), maxNearQueries)] {
-		for _, name := range c.names().Near(text, maxSuggestions, c.allowed) {
-			isMatched := slices.ContainsFunc(matched, func(m Match) bool { return m.Info.Name == name })
-			if !isMatched && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+		names = append(names, c.names().Near(text, maxSuggestions, c.allowed)...)
 	}
+	names = withoutMatches(names, matched)
 	return names[:min(len(names), maxSuggestions)]
 }
 

@@ -134,6 +134,21 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 	}
 }
 
+// definedBy returns the tools that results in the history define.
+func (r *run) definedBy(t *transcript) docset.Set {
+	defined := docset.New(len(r.scope.docs))
+	for i := range t.views {
+		for j := range t.views[i].results {
+			if result := &t.views[i].results[j]; r.names.isLoader(result.name) {
+				for _, doc := range r.effectOf(result).defines {
+					defined.Add(doc)
+				}
+			}
+		}
+	}
+	return defined
+}
+
 // preselected returns the best tools for the user's last message if Preselect is set and the model
 // has not answered that message. The error is that of the context.
 func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {

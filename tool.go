@@ -100,8 +100,10 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 
 // namesTool is tool_search of the default protocol.
 func (h *host) namesTool() *metaTool {
-	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, func(_ *run, _ searchRequest, result *Result, _ trace) string {
-		return toJSON(answerOf(result))
+	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, func(_ *run, _ searchRequest, result *Result, t trace) string {
+		answer := answerOf(result)
+		answer.AlreadyLoaded = t.seen
+		return toJSON(answer)
 	}})
 }
 
@@ -192,7 +194,9 @@ func (r *run) misused(s *standIn) (doc int, ok bool) {
 func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf func(*run, *schema.ToolInfo) int) (*Result, trace, error) {
 	start := time.Now()
 	limited, cancel := r.limited(ctx)
-	result, trace, err := r.scope.find(ctx, limited, request.queries, request.namespace, request.limit)
+	scope := r.scope
+	scope.isSeen = r.sees()
+	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
 	if err != nil {
@@ -200,7 +204,7 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	} else {
 		h.trim(r, result, sizeOf)
 		if h.names.add == "" && r.isKept() {
-			r.recordEffect(ctx, conversation.Effect{Loads: matchNames(result.Matches)})
+			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.seen...)})
 		}
 	}
 	if !r.events.listens() {
@@ -316,15 +320,16 @@ func (h *host) regexpTool() *metaTool {
 
 // foundDefinitions is the answer of tool_search.
 type foundDefinitions struct {
-	Matches []definition `json:"matches"`
+	Matches       []definition `json:"matches"`
+	AlreadyLoaded []string     `json:"already_loaded,omitempty"` // matches that the history defines
 	help
 	Tool *definition `json:"tool,omitempty"` // the tool called with wrong arguments
 }
 
 func (h *host) definitionsTool() *metaTool {
 	sizeOf := func(r *run, info *schema.ToolInfo) int { return len(toJSON(definitionOf(info, h.share(r)))) + 1 }
-	write := func(r *run, request searchRequest, result *Result, _ trace) string {
-		found := foundDefinitions{Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
+	write := func(r *run, request searchRequest, result *Result, t trace) string {
+		found := foundDefinitions{AlreadyLoaded: t.seen, Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
 		for i, m := range result.Matches {
 			found.Matches[i] = definitionOf(m.Info, h.share(r))
 		}

@@ -21,6 +21,8 @@ type rankedTools struct {
 	Limit      int          `json:"limit"`            // the limit that was applied
 	Candidates int          `json:"total_candidates"` // tools that were considered
 	Matches    []rankedTool `json:"matches"`
+
+	AlreadyLoaded []string `json:"already_loaded,omitempty"` // matches that the model sees already
 	help
 }
 
@@ -49,8 +51,8 @@ func (h *host) rankedTool() *metaTool {
 	sizeOf := func(r *run, info *schema.ToolInfo) int {
 		return 2 * len(toJSON(r.scope.rankedOf(info))) // once as text and once as JSON
 	}
-	write := func(r *run, request searchRequest, result *Result, _ trace) string {
-		answer := rankedTools{Matches: []rankedTool{}, help: helpOf(result)}
+	write := func(r *run, request searchRequest, result *Result, t trace) string {
+		answer := rankedTools{AlreadyLoaded: t.seen, Matches: []rankedTool{}, help: helpOf(result)}
 		if request.isSearch() {
 			answer.Query = naming.Cut(strings.Join(request.queries, " | "), maxBriefDescription)
 			answer.Limit, answer.Candidates = r.scope.limit(request.limit), r.scope.size()
@@ -85,6 +87,9 @@ func (h *host) rankedText(r rankedTools) string {
 			b.WriteString("   " + h.prompt.Text("when-to-use", "{hint}", t.WhenToUse) + "\n")
 		}
 		b.WriteString("   " + t.Usage + "\n")
+	}
+	if len(r.AlreadyLoaded) > 0 {
+		b.WriteString(h.prompt.Text("seen", "{names}", strings.Join(r.AlreadyLoaded, ", ")) + "\n")
 	}
 	if r.Message != "" {
 		b.WriteString(r.Message + "\n")

@@ -23,6 +23,7 @@ type Notebook struct {
 	effects  map[string][]Effect // call id -> effects of the call
 	made     map[string]bool     // ids of all calls of meta-tools in this run
 	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
+	defined  docset.Set          // the tools that results define in the history of that call
 	shared   map[string]bool     // the names the session had at that call, as far as this run knows
 	ordinary []string            // under a native protocol: the names in the ordinary tool list
 	list     []listed            // the tool list of the last model call; nil means no call yet
@@ -118,6 +119,20 @@ func (b *Notebook) WasLoaded(doc int) (loaded, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.loaded != nil && b.loaded.Has(doc), b.loaded != nil
+}
+
+// SetDefined records the tools that results define in the history of a model call.
+func (b *Notebook) SetDefined(defined docset.Set) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.defined = defined
+}
+
+// IsDefined reports whether a result defined the tool in the history of the last model call.
+func (b *Notebook) IsDefined(doc int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.defined != nil && b.defined.Has(doc)
 }
 
 // Share records the session's names, and returns the names that it has lost since the last

@@ -2,7 +2,6 @@ package cost
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
-	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -466,63 +464,5 @@ func TestReadProviders(t *testing.T) {
 	} {
 		_, err := ReadProviders(strings.NewReader(text))
 		assert.ErrorContains(t, err, want)
-	}
-}
-
-// ProtocolDispatch repeats a definition when its tool is found again. A name instead would save
-// little: docs/settings.md says how little. The shortened requests have the writer's marks.
-func TestDefinitionsThatComeAgain(t *testing.T) {
-	tools := quickstart(t)
-	var github []*schema.ToolInfo
-	for _, info := range tools {
-		if strings.HasPrefix(info.Name, "mcp__github__") {
-			github = append(github, info)
-		}
-	}
-	type definition struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}
-	for _, test := range []struct {
-		history       int
-		of            []*schema.ToolInfo
-		found, repeat int
-		saving        float64
-	}{
-		{2_000, github, 15, 2, 0.04}, {20_000, github, 15, 2, 0.03}, {20_000, tools, 10, 0, 0},
-	} {
-		way := Way{Protocol: toolsearch.ProtocolDispatch}
-		conversation := Script(test.of, Shape{History: test.history, Calls: 10, Loads: 3})
-		for _, name := range []string{"anthropic", "openai"} {
-			p := provider(t, name)
-			played := replayed(t, tools, way.Config(len(tools)), p.Wire, conversation)
-			requests := slices.Clone(played.Requests)
-			found, repeated := 0, 0
-			for i := range requests {
-				found, repeated = 0, 0
-				r := &requests[i]
-				messages := string(r.Messages)
-				for _, info := range tools {
-					quoted := string(text(string(text(definition{info.Name, info.Desc, json.RawMessage(schemacheck.JSON(info))}))))
-					quoted = strings.Trim(quoted, `"`)
-					first, rest, ok := strings.Cut(messages, quoted)
-					if ok {
-						found, repeated = found+1+strings.Count(rest, quoted), repeated+strings.Count(rest, quoted)
-						messages = first + quoted + strings.ReplaceAll(rest, quoted, `{\"name\":\"`+info.Name+`\"}`)
-					}
-				}
-				r.Messages = []byte(messages)
-				if len(r.Marks) > 0 {
-					r.Marks = []int{len(r.Tools), len(r.Tools) + len(r.System) + len(r.Messages)}
-				}
-			}
-			assert.Equal(t, test.found, found, "%s, %d: definitions in the last request", name, test.history)
-			assert.Equal(t, test.repeat, repeated, "%s, %d: of them, repeated", name, test.history)
-			for _, earlier := range [][]Request{nil, played.Earlier} {
-				before, after := billed(p, earlier, played.Requests), billed(p, earlier, requests)
-				assert.LessOrEqual(t, 1-after/before, test.saving, "%s, %d, %d requests before: the share saved", name, test.history, len(earlier))
-			}
-		}
 	}
 }

@@ -184,9 +184,9 @@ func testOddNames(t *testing.T, w way) {
 			assert.Equal(t, all[i:i+1], shown(toolsearch.Config{Groups: groups(specs[i]), AlwaysLoaded: []string{"*"}}), "%s alone", name)
 			for _, index := range []toolsearch.Indexer{toolsearch.Keyword, toolsearch.BM25} {
 				run := running(t, w, toolsearch.Config{Groups: groups(specs...), Index: index})
-				o := run(selecting(name), searching(fmt.Sprintf(`{"query":%q}`, name)), calling(all[i]))
-				assert.Equal(t, all[i:i+1], answerOf(t, o.result(t, "call_1")).Matches)
-				assert.Contains(t, answerOf(t, o.result(t, "call_2")).Matches, all[i])
+				o := run(searching(fmt.Sprintf(`{"query":%q}`, name)), selecting(name), calling(all[i]))
+				assert.Contains(t, answerOf(t, o.result(t, "call_1")).Matches, all[i])
+				assert.Equal(t, all[i:i+1], answerOf(t, o.result(t, "call_2")).Matches)
 				assert.Equal(t, name+" ran with {}", o.result(t, "call_3"))
 			}
 		}

@@ -467,6 +467,84 @@ func TestProtocolRanked(t *testing.T) {
 
 // Traces and dashboards that are made of Eino's callbacks call a meta-tool by its type, and a tool with a prefix by the
 // name that the model saw.
+// A ranked search gives its places to tools that the model does not see yet, and names the others.
+func TestNothingTwice(t *testing.T) {
+	var six []string
+	for i := range 6 {
+		six = append(six, fmt.Sprintf("mail_%d: Mail", i))
+	}
+	const (
+		mails  = `{"query":"mail","max_results":3}`
+		first  = `{"matches":["mail_0","mail_1","mail_2"]}`
+		second = `{"matches":["mail_3","mail_4","mail_5"],"already_loaded":["mail_0","mail_1","mail_2"]}`
+		all    = "tool_search mail_0 mail_1 mail_2 mail_3 mail_4 mail_5"
+	)
+	byBM25 := toolsearch.Config{Index: toolsearch.BM25}
+	alwaysFirst := toolsearch.Config{Index: toolsearch.BM25, AlwaysLoaded: []string{"mail_0"}}
+	atMostThree := toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxLoaded: 3}}
+	shown := func(numbers ...int) string {
+		parts := make([]string, len(numbers))
+		for i, n := range numbers {
+			parts[i] = definitionOf(fmt.Sprintf("mail_%d", n), "Mail")
+		}
+		return `{"matches":[` + strings.Join(parts, ",") + `]`
+	}
+	playAll(t, []conversation{
+		{
+			name: "two equal searches of three make six tools visible, and a third one none", config: byBM25, dynamic: testtools.EchoTools(six...),
+			turns: []turn{searching(mails), searching(mails), searching(mails)},
+			saw:   []string{"tool_search", "tool_search mail_0 mail_1 mail_2", all, all},
+			check: says(first, second, `{"matches":[],"already_loaded":["mail_0","mail_1","mail_2"]}`),
+		},
+		{
+			name: "calls of one message know what was seen before it", config: byBM25, dynamic: testtools.EchoTools(six...),
+			turns: []turn{callTools(called("", "tool_search", mails), called("", "tool_search", mails)), searching(mails)},
+			saw:   []string{"tool_search", "tool_search mail_0 mail_1 mail_2", all},
+			check: says(first, first, second),
+		},
+		{
+			name: "without an Index, as Eino's package", dynamic: testtools.EchoTools(six...),
+			turns: []turn{searching(mails), searching(mails)}, check: says(first, first),
+		},
+		{
+			name: "select: asks for names", config: byBM25, dynamic: testtools.EchoTools(six...),
+			turns: []turn{searching(mails), selecting("mail_1"), searching(`{"query":["select:mail_1","mail"],"max_results":3}`)},
+			check: says(first, `{"matches":["mail_1"]}`, `{"matches":["mail_1","mail_3","mail_4","mail_5"],"already_loaded":["mail_0","mail_2"]}`),
+		},
+		{
+			name: "what is always listed is seen", config: alwaysFirst, dynamic: testtools.EchoTools(six...),
+			turns: []turn{searching(mails)}, check: says(`{"matches":["mail_1","mail_2","mail_3"],"already_loaded":["mail_0"]}`),
+		},
+		{
+			name: "a tool that MaxLoaded took away is shown again", config: atMostThree, dynamic: testtools.EchoTools(six...),
+			turns: []turn{searching(mails), selecting("mail_3,mail_4,mail_5"), searching(mails)},
+			saw:   []string{"tool_search", "tool_search mail_0 mail_1 mail_2", "tool_search mail_3 mail_4 mail_5", "tool_search mail_0 mail_1 mail_2"},
+			check: says(first, `{"matches":["mail_3","mail_4","mail_5"]}`, first),
+		},
+		{
+			name: "a definition in a result is not sent again", config: dispatch(func(c *toolsearch.Config) { c.Index = toolsearch.BM25 }),
+			dynamic: testtools.EchoTools(six...), turns: []turn{searching(mails), searching(mails)},
+			check: says(shown(0, 1, 2)+"}", shown(3, 4, 5)+`,"already_loaded":["mail_0","mail_1","mail_2"]}`),
+		},
+		{
+			name:    "a definition that left the history is sent again",
+			config:  dispatch(func(c *toolsearch.Config) { c.Index, c.Unloaded = toolsearch.BM25, toolsearch.UnloadedRefuse }),
+			dynamic: testtools.EchoTools(six...), turns: []turn{searching(mails)},
+			history: []message{userSays("Mail?"), modelCalls(called("h", "tool_search", mails)),
+				toolSays("h", "tool_search", shown(1)+"}"), modelCalls(called("i", "tool_search", mails)), toolSays("i", "tool_search", "[cleared]")},
+			check: says(shown(1)+"}", "[cleared]", shown(0, 2, 3)+`,"already_loaded":["mail_1"]}`),
+		},
+		{
+			name: "a ranked answer names them in one line", config: toolsearch.Config{Protocol: toolsearch.ProtocolRanked},
+			dynamic: testtools.EchoTools(six...), turns: []turn{searching(mails), searching(mails)},
+			saw: []string{"tool_search", "tool_search mail_0 mail_1 mail_2", all},
+			check: func(t *testing.T, o outcome) {
+				assert.Contains(t, o.result(t, "call_2"), "\nYou already see these tools, which match as well: mail_0, mail_1, mail_2\n")
+			},
+		},
+	})
+}
+
 func TestTypesOfMetaTools(t *testing.T) { everyWay(t, testTypesOfMetaTools) }
 
 func testTypesOfMetaTools(t *testing.T, w way) {
