@@ -15,6 +15,7 @@ import (
 //
 //	mode         tools go to the model as    search results are
 //	text         ordinary, once loaded       texts
+//	anchored     ordinary, once loaded       texts; a transport moves the tools behind them
 //	deferred     deferred                    native, or texts that become native on the wire
 //	references   ordinary, once loaded       texts that become native on the wire
 //	server       deferred                    the provider's own
@@ -36,6 +37,7 @@ type mode int
 
 const (
 	textMode         mode = iota // works with every model that calls tools
+	anchoredMode                 // of ProtocolAnchored: a text mode whose definitions a transport moves
 	dispatchMode                 // of ProtocolDispatch: a text mode whose tool list never changes
 	deferredMode                 // for agentic models: results are native in the history
 	chatDeferredMode             // for chat models: native results in the history would make Eino's reduction end the run
@@ -207,7 +209,7 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet
 // history before the next model call.
 func (r *run) markCalled(given lists, docs []int) lists {
 	switch {
-	case r.mode == textMode:
+	case r.mode == textMode || r.mode == anchoredMode:
 		given.tools = slices.Clip(given.tools)
 		for _, doc := range docs {
 			if info := r.scope.docs[doc].Info; !containsName(given.tools, info.Name) {
