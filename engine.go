@@ -11,7 +11,6 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/anchor"
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
@@ -30,7 +29,6 @@ type engine struct {
 	events     eventSink
 	mode       mode
 	editions   *editions
-	told       seenTexts // of what FailureEvents say once of ProtocolAnchored
 	names      metaNames
 	metas      []tool.BaseTool // the search tool comes first
 	searchInfo *schema.ToolInfo
@@ -121,12 +119,12 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		edition: edition, config: e.config, mode: e.mode, events: e.events, told: &e.told,
+		edition: edition, config: e.config, mode: e.mode, events: e.events,
 		tools: view.Tools, scope: seen, session: sessionIn(ctx),
 	}
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(seen.allowed)
-	if r.session == nil && (e.mode == dispatchMode || e.mode == anchoredMode) { // the tool list does not show what is loaded, or where
-		r.session, r.isAlone = NewSession(), true
+	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
+		r.session = NewSession()
 	}
 	if e.config.Filter != nil {
 		r.scope.allowed = seen.filtered(ctx, e.config.Filter, &edition.filters, e.events)
@@ -263,7 +261,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	if !e.events.listens() {
 		return
 	}
-	change.ToolsChanged = next != nil && r.notebook.RecordList(r.onWire(next.tools))
+	change.ToolsChanged = next != nil && r.notebook.RecordList(next.tools)
 	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
 		return
 	}
@@ -324,8 +322,8 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 	return change
 }
 
-// lastWord edits the history once more, and returns the context and the options of the model call.
-func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) (context.Context, []model.Option) {
+// lastWord edits the history once more, and returns the options of the model call.
+func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) []model.Option {
 	options := model.GetCommonOptions(nil, opts...)
 	isTool := func(name string) bool {
 		doc, dynamic := r.scope.byName[name]
@@ -350,10 +348,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	if r.mode == dispatchMode {
 		r.notebook.SetDefined(r.definedBy(t))
 	}
-	if plan := r.plan(ctx, t, options.Tools); plan != nil {
-		ctx = anchor.With(ctx, plan)
-	}
-	return ctx, opts
+	return opts
 }
 
 // afterModel replaces the calls of the model's message that cannot be run as they are, and
@@ -391,7 +386,6 @@ func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) er
 		return err
 	}
 	e.report(ctx, r, e.recordLoaded(r, loaded), nil)
-	r.checkTransport(ctx)
 	return nil
 }
 
@@ -434,8 +428,6 @@ func modeOf(p Protocol, agentic bool) mode {
 		return serverMode
 	case ProtocolDispatch:
 		return dispatchMode
-	case ProtocolAnchored:
-		return anchoredMode
 	default:
 		return textMode
 	}

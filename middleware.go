@@ -124,32 +124,32 @@ func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _
 	return &rewritten[M]{inner, m.lastWord}, nil
 }
 
-func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model.Option) (context.Context, []M, []model.Option) {
+func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
 	r, err := m.engine.run(ctx)
 	if err != nil {
-		return ctx, messages, opts
+		return messages, opts
 	}
 	t := read(m.codec, messages, &r.names)
 	defer t.release()
-	ctx, opts = m.engine.lastWord(ctx, r, t, opts)
-	return ctx, apply(m.codec, messages, t), opts
+	opts = m.engine.lastWord(ctx, r, t, opts)
+	return apply(m.codec, messages, t), opts
 }
 
 // rewritten is a model whose input and options are rewritten before each call.
 type rewritten[M adk.MessageType] struct {
 	inner   model.BaseModel[M]
-	rewrite func(ctx context.Context, input []M, opts []model.Option) (context.Context, []M, []model.Option)
+	rewrite func(ctx context.Context, input []M, opts []model.Option) ([]M, []model.Option)
 }
 
 // Generate implements model.BaseModel.
 func (w *rewritten[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
-	ctx, input, opts = w.rewrite(ctx, input, opts)
+	input, opts = w.rewrite(ctx, input, opts)
 	return w.inner.Generate(ctx, input, opts...)
 }
 
 // Stream implements model.BaseModel.
 func (w *rewritten[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	ctx, input, opts = w.rewrite(ctx, input, opts)
+	input, opts = w.rewrite(ctx, input, opts)
 	return w.inner.Stream(ctx, input, opts...)
 }
 
@@ -210,9 +210,7 @@ func (p *modelWithoutNative[M]) IsCallbacksEnabled() bool {
 	return components.IsCallbacksEnabled(p.inner)
 }
 
-func withoutNative[M adk.MessageType](
-	ctx context.Context, messages []M, opts []model.Option,
-) (context.Context, []M, []model.Option) {
+func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
 	codec, given := codecOf[M](), model.GetCommonOptions(nil, opts...)
 	var found []*schema.ToolInfo
 	t := read(codec, messages, &metaNames{})
@@ -226,7 +224,7 @@ func withoutNative[M adk.MessageType](
 	})
 	messages = apply(codec, messages, t)
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
-		return ctx, messages, opts
+		return messages, opts
 	}
 	var tools []*schema.ToolInfo
 	add := func(list ...*schema.ToolInfo) {
@@ -244,6 +242,6 @@ func withoutNative[M adk.MessageType](
 			add(t)
 		}
 	}
-	return ctx, messages, append(opts[:len(opts):len(opts)],
+	return messages, append(opts[:len(opts):len(opts)],
 		model.WithTools(tools), model.WithDeferredTools(nil), model.WithToolSearchTool(nil))
 }

@@ -15,7 +15,6 @@ import (
 //
 //	mode         tools go to the model as    search results are
 //	text         ordinary, once loaded       texts
-//	anchored     ordinary, once loaded       texts; a transport moves the tools behind them
 //	deferred     deferred                    native, or texts that become native on the wire
 //	references   ordinary, once loaded       texts that become native on the wire
 //	server       deferred                    the provider's own
@@ -37,7 +36,6 @@ type mode int
 
 const (
 	textMode         mode = iota // works with every model that calls tools
-	anchoredMode                 // of ProtocolAnchored: a text mode whose definitions a transport moves
 	dispatchMode                 // of ProtocolDispatch: a text mode whose tool list never changes
 	deferredMode                 // for agentic models: results are native in the history
 	chatDeferredMode             // for chat models: native results in the history would make Eino's reduction end the run
@@ -209,7 +207,7 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet
 // history before the next model call.
 func (r *run) markCalled(given lists, docs []int) lists {
 	switch {
-	case r.mode == textMode || r.mode == anchoredMode:
+	case r.mode == textMode:
 		given.tools = slices.Clip(given.tools)
 		for _, doc := range docs {
 			if info := r.scope.docs[doc].Info; !containsName(given.tools, info.Name) {

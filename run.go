@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
@@ -23,7 +22,6 @@ type run struct {
 	config *Config
 	mode   mode
 	events eventSink
-	told   *seenTexts // the engine's: what is told once
 
 	scope      scope
 	tools      []tool.BaseTool // dynamic tools the agent can run
@@ -33,13 +31,9 @@ type run struct {
 	hasYielded bool            // also to the tools of later middlewares
 	names      metaNames       // the edition's, and the names of loaders that other tools of the agent have
 
-	session    *Session        // nil means none
-	isAlone    bool            // the session ends with the run
-	changed    map[string]bool // under ProtocolAnchored: the tools that changed since they were defined
-	planned    map[string]bool // under ProtocolAnchored: the tools that earlier model calls defined in the conversation
-	unreported atomic.Bool     // under ProtocolAnchored: the transport has not reported on the last model call
-	notebook   conversation.Notebook
-	effects    sync.Map // text of a meta-tool's result -> effect
+	session  *Session // nil means none
+	notebook conversation.Notebook
+	effects  sync.Map // text of a meta-tool's result -> effect
 }
 
 // sees returns whether the model's next request defines a tool, whatever the calls of its last message find. Nil means
@@ -51,9 +45,7 @@ func (r *run) sees() func(doc int) bool {
 		return nil
 	case r.mode == dispatchMode:
 		return func(doc int) bool { return r.isAlways(doc) || r.notebook.IsDefined(doc) }
-	case r.config.Index == nil && r.config.Protocol == ProtocolToolSearch:
-		return nil
-	case r.mode != textMode && r.mode != anchoredMode || takesPatterns(r.scope.searcher):
+	case r.mode != textMode || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || takesPatterns(r.scope.searcher):
 		return nil
 	}
 	return func(doc int) bool {

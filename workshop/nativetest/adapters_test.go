@@ -2,7 +2,6 @@ package nativetest
 
 import (
 	"context"
-	"net/http"
 	"testing"
 
 	"github.com/cloudwego/eino-ext/components/model/agenticopenai"
@@ -12,7 +11,6 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
@@ -24,20 +22,14 @@ type adapter[M adk.MessageType] struct {
 	new  func(ctx context.Context, url string) (model.BaseModel[M], error)
 }
 
-// anchoring is a client whose transport takes the models of these tests for such as take definitions in the
-// conversation. Requests of other protocols pass it as they are.
-func anchoring() *http.Client {
-	return &http.Client{Transport: toolsearch.AnchoredTransport(nil, "gpt", "claude", provider.Outdated)}
-}
-
 const key = "no key, the server is a script"
 
 var messageAdapters = []adapter[*schema.Message]{
 	{"claude", provider.Messages, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-		return claude.NewChatModel(ctx, &claude.Config{BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000, HTTPClient: anchoring()})
+		return claude.NewChatModel(ctx, &claude.Config{BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000})
 	}},
 	{"openai", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-		return openai.NewChatModel(ctx, &openai.ChatModelConfig{BaseURL: url, APIKey: key, Model: "gpt", HTTPClient: anchoring()})
+		return openai.NewChatModel(ctx, &openai.ChatModelConfig{BaseURL: url, APIKey: key, Model: "gpt"})
 	}},
 }
 
@@ -45,10 +37,10 @@ var messageAdapters = []adapter[*schema.Message]{
 // model's.
 var agenticAdapters = []adapter[*schema.AgenticMessage]{
 	{"agenticopenai", provider.Responses, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
-		return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: "gpt", HTTPClient: anchoring()})
+		return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: "gpt"})
 	}},
 	{"agenticopenai-chat", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
-		return agenticopenai.NewChatModel(ctx, &agenticopenai.ChatConfig{BaseURL: url, APIKey: key, Model: "gpt", HTTPClient: anchoring()})
+		return agenticopenai.NewChatModel(ctx, &agenticopenai.ChatConfig{BaseURL: url, APIKey: key, Model: "gpt"})
 	}},
 }
 

@@ -61,7 +61,6 @@ func (r *request) readMessages() *fault {
 			r.callable = append(r.callable, name)
 		}
 	}
-	r.callable = append(r.callable, c.added...)
 	return nil
 }
 

@@ -16,7 +16,6 @@ type conversation struct {
 	open    []string        // calls of the last assistant message
 	at      int             // the number of that message
 	found   []string        // tools that a result refers to
-	added   []string        // tools that system messages define
 }
 
 func (c *conversation) read(messages []object) *fault {
@@ -34,8 +33,6 @@ func (c *conversation) read(messages []object) *fault {
 			f = c.readAssistant(i, blocks)
 		case role == "user":
 			f = c.readUser(i, blocks)
-		case role == "system" && c.request.model != Outdated:
-			f = c.readSystem(i, blocks, messages)
 		default:
 			f = faultf("messages.%d.role: Input should be 'user' or 'assistant'", i)
 		}
@@ -126,42 +123,6 @@ func (c *conversation) readAssistant(i int, blocks []object) *fault {
 	}
 	if searching != "" {
 		return faultf("messages.%d: `server_tool_use` block %s has no result block after it", i, searching)
-	}
-	return nil
-}
-
-// readSystem reads a system message. It follows a user's message and precedes one of the model, or is the last.
-func (c *conversation) readSystem(i int, blocks []object, messages []object) *fault {
-	after := i + 1
-	for after < len(messages) && text(messages[after], "role") == "system" {
-		after++
-	}
-	if len(c.open) > 0 || text(messages[i-1], "role") == "assistant" || after < len(messages) && text(messages[after], "role") != "assistant" {
-		return faultf("messages.%d: a `system` message must immediately follow a `user` message, "+
-			"and must be the last message or be followed by an `assistant` message.", i)
-	}
-	for j, b := range blocks {
-		place, tool := fmt.Sprintf("messages.%d.content.%d", i, j), b["tool"]
-		of, _ := tool.(object)
-		switch kind := text(b, "type"); {
-		case kind == "text":
-		case kind == "tool_addition" && c.request.inline && text(of, "type") == "tool_definition":
-			definition, _ := of["definition"].(object)
-			if f := c.request.readAnthropicTool(j, definition); f != nil {
-				return f
-			}
-			name := text(definition, "name")
-			c.request.tools[name] = definition
-			c.added = append(slices.DeleteFunc(c.added, func(n string) bool { return n == name }), name)
-		case kind == "tool_removal" && c.request.inline && text(of, "type") == "tool_reference":
-			name := text(of, "name")
-			if c.request.tools[name] == nil {
-				return faultf("%s.tool: Tool reference '%s' not found in available tools", place, name)
-			}
-			c.added = slices.DeleteFunc(c.added, func(n string) bool { return n == name })
-		default:
-			return faultf("%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'text'", place, kind)
-		}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (r *request) readChat() *fault {
 	if !ok || len(messages) == 0 {
 		return faultf("Invalid 'messages': expected a list of at least one message.").at("messages")
 	}
-	return r.readChatMessages(messages)
+	return readChatMessages(messages)
 }
 
 func (r *request) readChatTools() *fault {
@@ -39,13 +39,8 @@ func (r *request) readChatTools() *fault {
 		f.code = "array_above_max_length"
 		return f
 	}
-	return r.readChatFunctions(tools, "tools")
-}
-
-// readChatFunctions reads the definitions in the tool list, or in a system message of Kimi K3.
-func (r *request) readChatFunctions(tools []object, list string) *fault {
 	for i, tool := range tools {
-		place := fmt.Sprintf("%s[%d]", list, i)
+		place := fmt.Sprintf("tools[%d]", i)
 		if tool["type"] == nil {
 			return missing(place + ".type")
 		}
@@ -134,7 +129,7 @@ func functionName(name, place string) *fault {
 
 // readChatMessages checks that a message with calls is followed directly by the results of all
 // its calls.
-func (r *request) readChatMessages(messages []object) *fault {
+func readChatMessages(messages []object) *fault {
 	open, from := map[string]bool{}, 0
 	var order []string
 	unanswered := func() *fault {
@@ -151,12 +146,6 @@ func (r *request) readChatMessages(messages []object) *fault {
 		role := text(m, "role")
 		if role != "tool" && len(open) > 0 {
 			return unanswered()
-		}
-		if m["tools"] != nil {
-			if f := r.readDeclaration(m, i, role); f != nil {
-				return f
-			}
-			continue
 		}
 		if f := chatContent(m, i, role); f != nil {
 			return f
@@ -186,21 +175,6 @@ func (r *request) readChatMessages(messages []object) *fault {
 		return unanswered()
 	}
 	return nil
-}
-
-// readDeclaration reads a message that defines tools, as Kimi K3 takes it.
-func (r *request) readDeclaration(m object, i int, role string) *fault {
-	tools, ok := list(m, "tools")
-	_, hasContent := m["content"]
-	switch place := fmt.Sprintf("messages[%d]", i); {
-	case !r.inline || role != "system":
-		return strange(place + ".tools")
-	case hasContent:
-		return faultf("Invalid '%s': a system message with tools must not have content.", place).at("%s.content", place)
-	case !ok || len(tools) == 0:
-		return faultf("Invalid '%s.tools': expected a list of at least one tool.", place).at("%s.tools", place)
-	}
-	return r.readChatFunctions(tools, fmt.Sprintf("messages[%d].tools", i))
 }
 
 func chatContent(m object, i int, role string) *fault {

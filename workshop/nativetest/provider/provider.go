@@ -120,7 +120,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req := &request{}
-	fault := req.read(s.api, body, r.Header)
+	fault := req.read(s.api, body)
 	entry := Request{Body: body, Stream: req.stream, Callable: req.callable}
 	var answer reply
 	if fault == nil {

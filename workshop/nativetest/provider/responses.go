@@ -144,8 +144,6 @@ func (r *request) readItems(items []object) (found []string, f *fault) {
 				f = faultf("No tool call found for %s with call_id %s.", strings.ReplaceAll(kind, "_", " "), call).at("input")
 			}
 			delete(open, call)
-		case "additional_tools":
-			f = r.readAdditional(item, place)
 		case "reasoning":
 		default:
 			f = faultf("Invalid value: '%s'.", kind).at("%s", place)
@@ -160,26 +158,6 @@ func (r *request) readItems(items []object) (found []string, f *fault) {
 		}
 	}
 	return found, nil
-}
-
-// readAdditional reads an item that defines tools.
-func (r *request) readAdditional(item object, place string) *fault {
-	tools, ok := list(item, "tools")
-	switch {
-	case !r.inline:
-		return faultf("Invalid value: 'additional_tools'.").at("%s", place)
-	case text(item, "role") != "developer":
-		return faultf("Invalid value: '%s'. Supported values are: 'developer'.", text(item, "role")).at("%s.role", place)
-	case !ok || len(tools) == 0:
-		return missing(place + ".tools")
-	}
-	for i, tool := range tools {
-		if f := r.readResponseFunction(tool, fmt.Sprintf("%s.tools[%d]", place, i), r); f != nil {
-			return f
-		}
-		r.callable = append(r.callable, text(tool, "name"))
-	}
-	return nil
 }
 
 func itemID(id, prefix, place string) *fault {

@@ -21,7 +21,6 @@ type request struct {
 	model    string
 	callable []string
 	tools    map[string]object // name -> definition, for all tools of the request
-	inline   bool              // the request may define tools in its messages
 	search   string            // the provider's own search tool: its name on Messages, its execution on Responses
 }
 
@@ -58,17 +57,13 @@ func refuse(w http.ResponseWriter, api API, f *fault) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// Outdated is a model that takes no definitions in the conversation.
-const Outdated = "outdated"
-
-func (r *request) read(api API, body []byte, header http.Header) *fault {
+func (r *request) read(api API, body []byte) *fault {
 	if err := json.Unmarshal(body, &r.body); err != nil {
 		return faultf("We could not parse the JSON body of your request: %v", err)
 	}
 	r.stream, _ = r.body["stream"].(bool)
 	r.model, _ = r.body["model"].(string)
 	r.tools = map[string]object{}
-	r.inline = r.model != Outdated && (api != Messages || slices.Contains(header.Values("Anthropic-Beta"), "inline-tools-2026-09-15"))
 	switch api {
 	case Messages:
 		return r.readMessages()
