@@ -174,8 +174,8 @@ func queryError(err error) *search.QueryError {
 // catalog's searcher is returned as the error.
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered, isOther, places := false, (func(doc int) bool)(nil), limit
-	if c.only != "" {
-		isOther = not(c.isSeen)
+	if isSeen := c.isSeen; c.only != "" {
+		isOther = func(doc int) bool { return !isSeen(doc) }
 	}
 	for _, name := range [...]string{"index", "fallback", "keyword"} {
 		s := c.searcher
@@ -255,11 +255,6 @@ func (c scope) seen(matches []Match) (names []string) {
 		}
 	}
 	return names
-}
-
-// not returns the opposite of a filter.
-func not(filter func(doc int) bool) func(doc int) bool {
-	return func(doc int) bool { return !filter(doc) }
 }
 
 // withoutMatches returns each name once, without those of the matches.

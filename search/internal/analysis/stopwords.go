@@ -2,7 +2,7 @@ package analysis
 
 import "strings"
 
-// Words that say nothing, or little, about a tool.
+// Words that say nothing, or little, about a tool, and words that keep their form.
 
 // stopWords are left out of indexes and queries. They are function words, and words that
 // people wrap a request in ("please help me to ..."). "use", "need", "get" and "want" are
@@ -20,6 +20,10 @@ var chineseStopWords = wordSet(`我 你 他 她 它 们 的 了 是 在 和 与 
 个 些 吗 呢 吧 啊 为 对 从 到 上 下 中 里 有 没 不 再 还 又 很 一
 我们 你们 他们 请帮 帮我 我想 想要 需要 我需 要你 你帮 一个 一下 这个 那个 可以 能否 是否 如何 怎么 什么 然后 并且 以及 接着 最后
 首先 希望 请问 下我 帮忙 我的 你能 能帮`)
+
+// ownTerms are words whose stem is that of a word with another meaning: to park, to import, to rate.
+var ownTerms = wordSet(`apartment container conversation customer department direction evening experiment filing important
+international marketing objective parking paste production rating several`)
 
 // requestWords are stems of words that are common in requests. They are not stop words, since
 // tools have them too, but they count for less in a query.

@@ -153,7 +153,7 @@ func (z *Analyzer) Term(word string) string {
 	if n := z.Number(Simplify(word), class); n != NoTerm {
 		return z.Terms[n]
 	}
-	return english.Stem(word, true)
+	return englishStem(word)
 }
 
 // TermsOf returns the Terms of the words of a line.
@@ -216,10 +216,18 @@ func termOf(word string, class Class) string {
 	case stopWords[term]:
 		return ""
 	case len(term) > 2 && class != Digit: // numbers are not stemmed
-		return english.Stem(term, true)
+		return englishStem(term)
 	default:
 		return term
 	}
+}
+
+// englishStem returns the stem of an English word, or the singular of one of ownTerms.
+func englishStem(word string) string {
+	if singular := strings.TrimSuffix(word, "s"); ownTerms[singular] {
+		return singular
+	}
+	return english.Stem(word, true)
 }
 
 // WordAt returns where the run that begins at i ends: a word, a run of ideographs, or a
