@@ -239,6 +239,7 @@ func matchNames(matches []Match) []string {
 // definition is the part of a tool's definition that a model needs to call the tool.
 type definition struct {
 	Name        string          `json:"name"`
+	FoundBy     string          `json:"found_by,omitempty"` // the queries that found it, of several
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
 }

@@ -406,8 +406,7 @@ func ExampleProtocol_ranked() {
 	// Loaded the best 1 of 3 candidates, with scores:
 	// 1. mcp__slack__send_message (0.626)
 	//    Posts into a channel
-	//    mcp__slack__send_message()
-	// {"query":"send message","limit":1,"total_candidates":3,"matches":[{"rank":1,"name":"mcp__slack__send_message","score":0.626,"description":"Posts into a channel","usage":"mcp__slack__send_message()"}]}
+	// {"total_candidates":3,"matches":[{"name":"mcp__slack__send_message"}]}
 	// + mcp__slack__send_message
 }
 

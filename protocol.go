@@ -35,8 +35,8 @@ const (
 	ProtocolSearchAdd
 
 	// ProtocolRanked is tool_search(query, limit), which loads the tools it finds. It answers
-	// with a ranked text of scores and usage hints, and the same as JSON. The limit is 5 by
-	// default and at most 10.
+	// with a ranked text of scores, what each does and when to use it, and with the names as JSON.
+	// The limit is 5 by default and at most 10.
 	ProtocolRanked
 
 	// ProtocolDispatch never changes the tool list, which keeps a cached prompt valid:

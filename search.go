@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -33,7 +34,26 @@ type trace struct {
 	first    string             // the searcher that found the best of the last query
 	seen     []string           // matches that the model sees already
 	near     int                // matches of a fallback that were not returned, since others are nearer
+	ranked   int                // how many queries ask for more than tools by name
+	foundBy  map[string]string  // of several queries, those that found a tool; nil for a single query
 }
+
+// found records what a query found.
+func (t *trace) found(matches []Match, query string) {
+	if t.foundBy == nil {
+		t.foundBy = make(map[string]string)
+	}
+	for _, m := range matches {
+		before := t.foundBy[m.Info.Name]
+		if t.foundBy[m.Info.Name] = naming.ShortLine(query, maxFoundBy); before != "" {
+			t.foundBy[m.Info.Name] = naming.Cut(before+" | "+t.foundBy[m.Info.Name], maxFoundBy)
+		}
+	}
+}
+
+// maxFoundBy is how much a result repeats of the queries that found a tool, in bytes. A model knows its own
+// query by the first words.
+const maxFoundBy = 80
 
 // A scope is the part of a catalog that one request may see. Other tools are not found, not
 // suggested and not selected.
@@ -43,6 +63,8 @@ type scope struct {
 	allowed      docset.Set         // nil means all documents
 	down         []string           // the groups that do not answer, of those that the request may know
 	isSeen       func(doc int) bool // whether the model sees a tool already, so that it needs no place; nil means that none does
+	cutsOff      bool               // every match sends its definition, so matches far below the best of a query are left out
+	best         float64            // the score of a query's best, if the model sees it already; 0 means the first match
 	only         string             // the searcher to ask, as in SearchEvent.Searcher; "" means whichever answers
 	perNamespace int                // most places of a result for one namespace; 0 means all but one, negative means no limit
 }
@@ -96,6 +118,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			continue
 		}
 		blank = false
+		trace.ranked++
 		matches, total, err := c.rank(limited, text, namespace, c.limit(limit), &trace)
 		if mistake := queryError(err); mistake != nil {
 			trace.wrong = cmp.Or(trace.wrong, mistake)
@@ -112,13 +135,15 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		}
 		if seen := c.seen(matches); len(seen) > 0 {
 			trace.seen = append(trace.seen, seen...)
-			c.only = trace.first
+			c.only, c.best = trace.first, matches[0].Score
 			if matches, _, err = c.rank(limited, text, namespace, c.limit(limit), &trace); err != nil {
 				trace.failure, matches = cmp.Or(trace.failure, err), nil
 			}
-			c.only = ""
+			c.only, c.best = "", 0
 		}
-		lists = append(lists, matches)
+		if lists = append(lists, matches); len(queries) > 1 {
+			trace.found(matches, text)
+		}
 		result.Total += total
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
@@ -217,7 +242,10 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 			if name == "fallback" {
 				t.near += a.total - len(a.matches)
 			}
-			a.matches, total = c.share(ctx, s, a), total+a.total
+			far := a.matches[c.beforeGap(a.matches):]
+			if a.matches, total = c.share(ctx, s, a), total+a.total; len(far) > 0 {
+				a.matches = slices.DeleteFunc(slices.Clone(a.matches), func(m Match) bool { return slices.Contains(far, m) })
+			}
 			if len(matches) > 0 { // of one namespace
 				a.matches = append(matches[:min(len(matches), limit-len(a.matches))], a.matches...)
 			}
@@ -234,17 +262,42 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 // others returns a filter for what the fallback may find besides a ranking whose matches are all of one namespace,
 // and how many places are left for that: without the namespace, the fallback would have been asked.
 func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
-	docs, one := c.docs, c.docs[c.byName[a.matches[0].Info.Name]].Namespace
-	isAway := func(m Match) bool { return docs[c.byName[m.Info.Name]].Namespace != one }
-	if one == "" || c.fallback == nil || !c.isMixed || a.query.Namespace != "" || len(a.query.Keywords) == 0 ||
-		slices.ContainsFunc(a.matches, isAway) {
+	if c.fallback == nil || !c.isMixed || c.only != "" || a.query.Namespace != "" || len(a.query.Keywords) == 0 {
 		return nil, 0
 	}
-	kept := len(a.matches)
+	docs, one := c.docs, c.docs[c.byName[a.matches[0].Info.Name]].Namespace
+	isAway := func(m Match) bool { return docs[c.byName[m.Info.Name]].Namespace != one }
+	if one == "" || slices.ContainsFunc(a.matches, isAway) {
+		return nil, 0
+	}
+	kept := min(a.total, a.query.Limit) // those far below the best included
 	if c.perNamespace >= 0 {
 		kept = min(kept, max(1, cmp.Or(c.perNamespace, a.query.Limit-1)))
 	}
 	return func(doc int) bool { return docs[doc].Namespace != one }, a.query.Limit - kept
+}
+
+// Of the matches of a query, those after a gap are left out where the model pays for each: the score is below
+// gapShare of the one before, and below farShare of the best. Tools that the query names stay, and so do those that
+// have a place since one namespace may not have all. docs/searchers.md says what that saves and costs.
+const (
+	gapShare = 0.8
+	farShare = 0.3
+)
+
+// beforeGap returns how many of the matches, the best first, are not far below the best.
+func (c scope) beforeGap(matches []Match) int {
+	best := c.best
+	for i, m := range matches {
+		switch {
+		case !c.cutsOff || m.Score >= docset.Named:
+		case best == 0 || best >= docset.Named:
+			best = m.Score
+		case m.Score < farShare*best && best > 0 && (i == 0 || m.Score < gapShare*matches[i-1].Score):
+			return i
+		}
+	}
+	return len(matches)
 }
 
 // seen returns the names of the matches that the model sees already.

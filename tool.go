@@ -67,7 +67,7 @@ func (h *host) metaTool(typeName, name, description string, parameters map[strin
 type searching struct {
 	parameters map[string]*schema.ParameterInfo
 	read       func(arguments string) searchRequest
-	sizeOf     func(r *run, info *schema.ToolInfo) int // the bytes that a match takes in the answer; nil means that it has only its name
+	sizeOf     func(r *run, m Match, t trace) int // the bytes that a match takes in the answer; nil means that it has only its name
 	write      func(r *run, request searchRequest, result *Result, trace trace) string
 }
 
@@ -191,18 +191,18 @@ func (r *run) misused(s *standIn) (doc int, ok bool) {
 
 // search searches, leaves out what is too long for the answer, and reports the search. Unless searching is
 // separate from loading, it records that the matches are loaded. sizeOf is as in searching.
-func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf func(*run, *schema.ToolInfo) int) (*Result, trace, error) {
+func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf func(*run, Match, trace) int) (*Result, trace, error) {
 	start := time.Now()
 	limited, cancel := r.limited(ctx)
 	scope := r.scope
-	scope.isSeen = r.sees()
+	scope.isSeen, scope.cutsOff = r.sees(), r.sendsDefinitions()
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
 	if err != nil {
 		result = nil
 	} else {
-		h.trim(r, result, sizeOf)
+		h.trim(r, result, trace, sizeOf)
 		if h.names.add == "" && r.isKept() {
 			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.seen...)})
 		}
@@ -226,25 +226,25 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 }
 
 // trim leaves out the matches that do not fit an answer. The best match always stays.
-func (h *host) trim(r *run, result *Result, sizeOf func(*run, *schema.ToolInfo) int) {
+func (h *host) trim(r *run, result *Result, t trace, sizeOf func(*run, Match, trace) int) {
 	result.NotFound = trimNames(result.NotFound, h.share(r)/4)
 	switch {
 	case sizeOf != nil:
 	case r.mode.searches(): // the model gets whole definitions
-		sizeOf = func(_ *run, info *schema.ToolInfo) int {
-			return len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
+		sizeOf = func(_ *run, m Match, _ trace) int {
+			return len(toJSON(m.Info.Name)) + len(toJSON(m.Info.Desc)) + len(schemacheck.JSON(m.Info))
 		}
 	default:
 		const longest = len(`"",`) + maxEscaped*naming.MaxBytes
 		if len(result.Matches)*longest <= h.share(r) {
 			return
 		}
-		sizeOf = func(_ *run, info *schema.ToolInfo) int { return len(toJSON(info.Name)) + 1 }
+		sizeOf = func(_ *run, m Match, _ trace) int { return len(toJSON(m.Info.Name)) + 1 }
 	}
 	size, found, budget := 0, len(result.Matches), h.share(r)
 	kept := result.Matches[:0:0]
 	for i, m := range result.Matches {
-		switch taken := sizeOf(r, m.Info); {
+		switch taken := sizeOf(r, m, t); {
 		case i == 0: // a giant does not hide the others
 			size = min(taken, budget/2)
 		case size+taken > budget:
@@ -327,11 +327,16 @@ type foundDefinitions struct {
 }
 
 func (h *host) definitionsTool() *metaTool {
-	sizeOf := func(r *run, info *schema.ToolInfo) int { return len(toJSON(definitionOf(info, h.share(r)))) + 1 }
+	define := func(r *run, m Match, t trace) definition {
+		d := definitionOf(m.Info, h.share(r))
+		d.FoundBy = t.foundBy[m.Info.Name]
+		return d
+	}
+	sizeOf := func(r *run, m Match, t trace) int { return len(toJSON(define(r, m, t))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, t trace) string {
 		found := foundDefinitions{AlreadyLoaded: t.seen, Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
 		for i, m := range result.Matches {
-			found.Matches[i] = definitionOf(m.Info, h.share(r))
+			found.Matches[i] = define(r, m, t)
 		}
 		if request.stand != nil {
 			if doc, ok := r.misused(request.stand); ok {

@@ -43,7 +43,7 @@ func (h *host) searchOnlyTool() *metaTool {
 		request.limit = cmp.Or(request.limit, unlimited)
 		return request
 	}
-	sizeOf := func(_ *run, info *schema.ToolInfo) int { return len(toJSON(briefOf(info))) + 1 }
+	sizeOf := func(_ *run, m Match, _ trace) int { return len(toJSON(briefOf(m.Info))) + 1 }
 	return h.searchTool(searching{parameters, read, sizeOf, func(_ *run, _ searchRequest, result *Result, trace trace) string {
 		if trace.wrong != nil && len(result.Matches) == 0 {
 			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message})
@@ -174,7 +174,7 @@ func (h *host) listTool(typeName, name, description string, answer func(ctx cont
 		}
 		matches, missing := r.scope.selectNames(names...)
 		selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
-		h.trim(r, selected, nil)
+		h.trim(r, selected, trace{}, nil)
 		return answer(ctx, r, selected), nil
 	})
 }

@@ -49,38 +49,7 @@ import (
 // the index holds the impact and whether the name has the term. A query adds the impacts up.
 //
 // The numbers were tuned on eight public catalogs with 8,072 questions. One number was changed at a
-// time, and a change was kept if it helped on most catalogs. The baseline is BM25 as it is usually
-// shipped (k1 1.2, b 0.75, name and description alike, Chinese by character, no stop words, no
-// stemming, no parameters). The table shows the mean gain over it in points of recall at 5 and of MRR,
-// first for everything, then with one thing left out or changed:
-//
-//	all of it                      +18.7  +19.8
-//	without parameters             +12.9  +12.6
-//	  their descriptions           +15.1  +15.1
-//	  their names                  +18.5  +19.2
-//	without English stop words     +16.7  +17.3
-//	without Chinese stop words     +18.5  +19.5
-//	without stemming               +16.4  +17.3
-//	without pairs of characters    +18.5  +19.8   CJK
-//	without single characters      +17.8  +18.5   CJK
-//	without Coverage               +18.0  +18.2
-//	without synonyms               +18.2  +19.3
-//	without other spellings        +18.6  +19.8
-//	without joined neighbours      +18.7  +19.4
-//	values count as much           +18.7  +19.4
-//	numbers count as much          +18.6  +19.8
-//	request words count as much    +18.5  +19.8
-//	without the best sentence      +18.6  +19.6
-//	a repeated word counts once    +18.5  +19.5
-//	  or as often as it stands     +18.0  +19.0
-//	weight of the name 1           +18.7  +19.9
-//	  4                            +18.6  +19.7
-//
-// Identifiers that are not words (analysis/queries.go), wholes (analysis/terms.go), slips in any query
-// (letters/terms.go), two languages (bm25_words.go) and the thesaurus came later, and lift the gain to
-// +19.8 and +21.2. No set loses more than 0.3 by them, and questions in Chinese over tools in English
-// rise from a recall at 5 of 2.7 to 74.5. The thesaurus is for short queries: in requests of more than 20
-// terms, it would cost tasks over MCP servers (mcpbench) 1.2.
+// time, and a change was kept if it helped on most catalogs. docs/searchers.md says what each part is worth.
 //
 // Tried and dropped, since they helped nowhere or on only one set: powers of idf, K1 below 0.8 or above
 // 1.3, pairs of neighbours as terms, full weight for only the weightiest words of a request, a power of

@@ -30,7 +30,7 @@ const (
 // thousand terms, and each adds at most its idf, which is below 25 even among a billion
 // tools.
 const (
-	prefixBonus = 5e5
+	prefixBonus = docset.Named
 	exactBonus  = 2 * prefixBonus
 
 	roundingError = 1e-6 // more than that of any sum with a bonus

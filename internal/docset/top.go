@@ -9,6 +9,9 @@ type Top struct {
 	limit int
 }
 
+// Named is the least score of a tool that a query names. It is above every sum of what words score.
+const Named = 5e5
+
 // A Scored is a tool's number and its score.
 type Scored struct {
 	Score  float64

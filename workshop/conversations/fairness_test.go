@@ -396,3 +396,84 @@ func TestMaxPerNamespace(t *testing.T) {
 		}
 	}
 }
+
+// Where each match sends its definition, those far below the best of a query are left out: they have nothing to do with it.
+func TestMatchesFarBelowTheBest(t *testing.T) {
+	tools := testtools.EchoTools("mail_invoice: Mails an invoice to a customer", "list_invoices: Lists the invoices of a customer",
+		"fold_letter: Folds what is too large to mail", "get_weather: Weather", "list_stocks: Prices")
+	const query = `{"query":"mail invoice customer"}`
+	loaded := func(c toolsearch.Config, name, metas string, loads ...string) conversation {
+		return conversation{name: name, config: c, dynamic: tools, turns: []turn{searching(query), searching(query)}, saw: append([]string{metas}, loads...)}
+	}
+	bm25 := func(p toolsearch.Protocol) toolsearch.Config {
+		return toolsearch.Config{Protocol: p, Index: toolsearch.BM25}
+	}
+	near := "tool_search mail_invoice list_invoices"
+	dispatch := loaded(bm25(toolsearch.ProtocolDispatch), "definitions in the answer", "tool_search call_tool", "tool_search call_tool", "tool_search call_tool")
+	dispatch.check = says(`{"matches":[`+definitionOf("mail_invoice", "Mails an invoice to a customer")+`,`+
+		definitionOf("list_invoices", "Lists the invoices of a customer")+`]}`, `{"matches":[],"already_loaded":["mail_invoice","list_invoices"]}`)
+	playAll(t, []conversation{
+		loaded(bm25(toolsearch.ProtocolRanked), "definitions in the next request", "tool_search", near, near), dispatch,
+		loaded(bm25(toolsearch.ProtocolToolSearch), "names alone", "tool_search", near+" fold_letter", near+" fold_letter"),
+	})
+}
+
+// The searches that a model wrote for 21 tasks of a public set (testdata/searches.json) give the numbers of docs/searchers.md.
+func TestCutOffOverTasks(t *testing.T) {
+	const set = "../../../shared/retrieval/mcpbench/"
+	if _, err := os.Stat(set); err != nil {
+		t.Skipf("no retrieval sets: %v", err)
+	}
+	catalog := testtools.Must(eval.LoadCatalog(set + "tools.jsonl"))(t)
+	queries := testtools.Must(eval.LoadQueries(set + "queries.jsonl"))(t)
+	var searches map[string][]string
+	require.NoError(t, json.Unmarshal([]byte(testtools.ReadFile(t, "testdata/searches.json")), &searches))
+	var tools []tool.BaseTool
+	for _, info := range catalog.Tools {
+		tools = append(tools, echo(info))
+	}
+	// shown returns the definitions that a task gets, and the share of the tools it needs among them, in percent.
+	shown := func(p toolsearch.Protocol, limit int) (definitions, needed float64) {
+		middleware := newMiddleware[chat](t, toolsearch.Config{DynamicTools: tools, Index: toolsearch.BM25, Protocol: p})
+		ctx, runCtx, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
+		require.NoError(t, err)
+		tasks := 0.0
+		for _, q := range queries {
+			found := make(map[string]bool)
+			for _, search := range searches[q.ID] {
+				var answer struct{ Matches []json.RawMessage }
+				arguments := testtools.Must(json.Marshal(map[string]any{"query": search, "max_results": limit}))(t)
+				text := testtools.Must(runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, string(arguments)))(t)
+				require.NoError(t, json.Unmarshal([]byte(text), &answer))
+				for _, match := range answer.Matches {
+					definition := struct{ Name string }{strings.Trim(string(match), `"`)} // under ProtocolToolSearch a name
+					_ = json.Unmarshal(match, &definition)
+					found[definition.Name] = true
+				}
+			}
+			if len(found) == 0 {
+				continue
+			}
+			tasks++
+			definitions += float64(len(found))
+			for _, group := range q.Groups {
+				if slices.ContainsFunc(group, func(name string) bool { return found[name] }) {
+					needed += 100 / float64(len(q.Groups))
+				}
+			}
+		}
+		return definitions / tasks, needed / tasks
+	}
+	for _, c := range []struct {
+		protocol            toolsearch.Protocol
+		limit               int
+		definitions, needed float64
+	}{
+		{toolsearch.ProtocolToolSearch, 5, 22.0, 83}, {toolsearch.ProtocolToolSearch, 3, 15.0, 77},
+		{toolsearch.ProtocolDispatch, 5, 17.7, 82}, {toolsearch.ProtocolDispatch, 3, 13.6, 77},
+	} {
+		definitions, needed := shown(c.protocol, c.limit)
+		assert.InDelta(t, c.definitions, definitions, 0.05, "%v, at most %d a search: definitions for a task", c.protocol, c.limit)
+		assert.InDelta(t, c.needed, needed, 0.5, "%v, at most %d a search: the tools that a task needs, in percent", c.protocol, c.limit)
+	}
+}

@@ -33,6 +33,11 @@ func definitionOf(name, description string) string {
 	return `{"name":"` + name + `","description":"` + description + `","parameters":{"properties":{"city":{"description":"Where","type":"string"}},"type":"object"}}`
 }
 
+// foundBy returns the definition as the answer to several queries shows it.
+func foundBy(query, definition string) string {
+	return strings.Replace(definition, `","description"`, `","found_by":"`+query+`","description"`, 1)
+}
+
 func dispatch(change func(*toolsearch.Config)) toolsearch.Config {
 	config := using(toolsearch.ProtocolDispatch)
 	change(&config)
@@ -86,8 +91,8 @@ func TestProtocolDispatch(t *testing.T) {
 		{
 			name: "a list of queries", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{searching(`{"query":["weather","select:send_mail","+stocks prices"],"max_results":1}`)},
-			check: says(`{"matches":[` + definitionOf("get_weather", "Current weather of a city") + `,` +
-				definitionOf("send_mail", "Sends an e-mail") + `,` + definitionOf("list_stocks", "Prices of shares") + `]}`),
+			check: says(`{"matches":[` + foundBy("weather", definitionOf("get_weather", "Current weather of a city")) + `,` +
+				definitionOf("send_mail", "Sends an e-mail") + `,` + foundBy("+stocks prices", definitionOf("list_stocks", "Prices of shares")) + `]}`),
 		},
 		{
 			name: "searches without a match, and a mistake", config: using(toolsearch.ProtocolDispatch),

@@ -353,16 +353,9 @@ func TestProtocolRanked(t *testing.T) {
 		many = append(many, fmt.Sprintf("send_%02d: Sends", i))
 	}
 	last := func(t *testing.T, text string) (structured struct {
-		Query      string
-		Limit      int
 		Candidates int `json:"total_candidates"`
-		Matches    []struct {
-			Rank                     int
-			Name, Description, Usage string
-			WhenToUse                string `json:"when_to_use"`
-			Score                    float64
-		}
-		Message string
+		Matches    []struct{ Name string }
+		Message    string
 	}) {
 		t.Helper()
 		require.NoError(t, json.Unmarshal([]byte(text[strings.LastIndexByte(text, '\n')+1:]), &structured), "the last line of\n%s", text)
@@ -370,34 +363,21 @@ func TestProtocolRanked(t *testing.T) {
 	}
 	playAll(t, []conversation{
 		{
-			name: "the answer is a ranked text and the same list as JSON", config: ranked,
+			name: "the answer is a ranked text, and the names as JSON", config: ranked,
 			dynamic: testtools.EchoTools("send_mail: Sends an e-mail\nto <someone>", "get_weather: Weather", "list_stocks: Prices"),
-			turns:   []turn{searching(`{"query":"send mail"}`), calling("send_mail")},
+			turns:   []turn{searching(`{"query":"send mail","limit":1}`), calling("send_mail")},
+			saw:     []string{"tool_search", "tool_search send_mail", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
-				text := o.result(t, "call_1")
-				got := last(t, text)
-				require.NotEmpty(t, got.Matches)
-				assert.Equal(t, "send_mail", got.Matches[0].Name)
-				assert.Equal(t, "send mail", got.Query)
-				assert.Equal(t, 5, got.Limit)
-				assert.Equal(t, 3, got.Candidates, "all tools are considered")
-				assert.NotContains(t, text, "hen to use", "no tool has a hint")
-				assert.NotContains(t, text, "when_to_use", "no tool has a hint")
-				var want strings.Builder
-				fmt.Fprintf(&want, "Loaded the best %d of %d candidates, with scores:\n", len(got.Matches), got.Candidates)
-				names := []string{"tool_search"}
-				for i, m := range got.Matches {
-					fmt.Fprintf(&want, "%d. %s (%v)\n   %s\n   %s\n", m.Rank, m.Name, m.Score, m.Description, m.Usage)
-					assert.Equal(t, i+1, m.Rank, "match %d", i)
-					assert.Equal(t, m.Name+"(city?)", m.Usage, "match %d", i)
-					if i > 0 {
-						assert.LessOrEqual(t, m.Score, got.Matches[i-1].Score, "match %d", i)
-					}
-					names = append(names, m.Name)
-				}
-				assert.True(t, strings.HasPrefix(text, want.String()+"{"), "the text\n%s\nbegins with\n%s", text, want.String())
-				assert.Equal(t, "Sends an e-mail to ‹someone›", got.Matches[0].Description)
-				assert.Equal(t, strings.Join(names, " "), o.saw()[1], "the tools of the model's second call")
+				assert.Equal(t, "Loaded the best 1 of 3 candidates, with scores:\n1. send_mail (0.5804)\n   Sends an e-mail to ‹someone›\n"+
+					`{"total_candidates":3,"matches":[{"name":"send_mail"}]}`, o.result(t, "call_1"))
+			},
+		},
+		{
+			name: "of several queries, the answer says which found a tool", config: ranked,
+			dynamic: testtools.EchoTools("send_mail: Sends an e-mail", "get_weather: Weather"),
+			turns:   []turn{searching(`{"query":"mail","queries":["weather","send mail"],"limit":1}`)},
+			check: func(t *testing.T, o outcome) {
+				assert.Regexp(t, `\n1. send_mail \(0.[0-9]+\): mail \| send mail\n.*\n2. get_weather \(0.[0-9]+\): weather\n`, o.result(t, "call_1"))
 			},
 		},
 		{
@@ -407,7 +387,6 @@ func TestProtocolRanked(t *testing.T) {
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []int{5, 2, 10, 7, 5} {
 					got := last(t, o.result(t, fmt.Sprintf("call_%d", i+1)))
-					assert.Equal(t, want, got.Limit, "search %d", i)
 					assert.Len(t, got.Matches, want, "search %d", i)
 					assert.Equal(t, 30, got.Candidates, "search %d", i)
 				}
@@ -423,7 +402,6 @@ func TestProtocolRanked(t *testing.T) {
 					got := last(t, text)
 					assert.Empty(t, got.Matches, "search %d", i)
 					assert.True(t, strings.HasPrefix(got.Message, want), "search %d: the message %q begins with %s", i, got.Message, want)
-					assert.True(t, strings.HasPrefix(text, got.Message+"\n{"), "search %d: the answer begins with the message: %s", i, text)
 					assert.Contains(t, text, `"matches":[]`, "search %d", i)
 				}
 			},
@@ -446,11 +424,12 @@ func TestProtocolRanked(t *testing.T) {
 				text := o.result(t, "call_1")
 				got := last(t, text)
 				require.Len(t, got.Matches, 1)
-				hint := got.Matches[0].WhenToUse
+				_, hint, _ := strings.Cut(text, "   When to use: ")
+				hint, _, _ = strings.Cut(hint, "\n")
 				assert.Equal(t, "send_mail", got.Matches[0].Name, "hints are searched")
 				assert.True(t, strings.HasPrefix(hint, "To write to ‹someone› who is not in the room. long"), "the hint %q", hint)
 				assert.LessOrEqual(t, len(hint), 200, "bytes of the hint")
-				assert.Contains(t, text, "\n   Sends an e-mail\n   When to use: "+hint+"\n   send_mail(city?)\n")
+				assert.Contains(t, text, "\n   Sends an e-mail\n   When to use: "+hint+"\n{")
 				assert.Equal(t, 2, got.Candidates, "a tool that Filter drops is not considered")
 				assert.Contains(t, text, "the best 1 of 2 candidates")
 			},
@@ -459,6 +438,7 @@ func TestProtocolRanked(t *testing.T) {
 			name: "names can be selected", config: ranked, turns: []turn{searching(`{"query":"select:send_mail,get_wether"}`)},
 			saw: []string{"tool_search", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
+				assert.True(t, strings.HasPrefix(o.result(t, "call_1"), "1. send_mail\n   "), "the answer %s has neither candidates nor scores", o.result(t, "call_1"))
 				assert.Contains(t, o.result(t, "call_1"), `"not_found":["get_wether"],"suggestions":["get_weather"]`)
 			},
 		},
@@ -539,7 +519,7 @@ func TestNothingTwice(t *testing.T) {
 			dynamic: testtools.EchoTools(six...), turns: []turn{searching(mails), searching(mails)},
 			saw: []string{"tool_search", "tool_search mail_0 mail_1 mail_2", all},
 			check: func(t *testing.T, o outcome) {
-				assert.Contains(t, o.result(t, "call_2"), "\nYou already see these tools, which match as well: mail_0, mail_1, mail_2\n")
+				assert.Contains(t, o.result(t, "call_2"), `"already_loaded":["mail_0","mail_1","mail_2"]`)
 			},
 		},
 	})
