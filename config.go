@@ -523,7 +523,7 @@ func (config *Config) prompt() (*wording.Texts, error) {
 	names := config.Protocol.names(config.ToolName)
 	source := wording.Source{
 		Markdown: [...]string{English: englishTexts, Chinese: chineseTexts}[config.Language],
-		Protocol: config.Protocol.String(), IsListed: !config.Reminder.Disabled, Own: config.Texts,
+		Protocol: config.Protocol.String(), Own: config.Texts,
 		Values: []string{"{tool}", names.search, "{add}", names.add, "{remove}", names.remove, "{show-all}", names.showAll, "{call}", names.call,
 			"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.Limits.MaxResultsCap)},
 	}
@@ -531,5 +531,5 @@ func (config *Config) prompt() (*wording.Texts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: Texts: %w", err)
 	}
-	return texts, nil
+	return texts.For(wording.Nothing), nil // a run's texts are for the form of its reminder
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
+	"github.com/eino-toolsearch/toolsearch/internal/wording"
 )
 
 // The engine makes the decisions of a middleware, for either message type. This file is the
@@ -25,13 +26,12 @@ import (
 // engine has no state that changes but the current edition. What a run learns is in its
 // notebook, in its session and in the agent's own state.
 type engine struct {
-	config     *Config
-	events     eventSink
-	mode       mode
-	editions   *editions
-	names      metaNames
-	metas      []tool.BaseTool // the search tool comes first
-	searchInfo *schema.ToolInfo
+	config   *Config
+	events   eventSink
+	mode     mode
+	editions *editions
+	names    metaNames
+	metas    map[wording.Form][]tool.BaseTool // the search tool comes first; the texts fit what a run sees of the hidden tools
 }
 
 // newEngine compiles the catalog and makes the meta-tools. agentic is about its messages.
@@ -40,22 +40,20 @@ func newEngine(ctx context.Context, config *Config, events eventSink, agentic bo
 		return nil, errors.New("toolsearch: ProtocolNativeReferences is for chat models of *schema.Message; " +
 			"agentic adapters take ProtocolNativeDeferred")
 	}
-	e := &engine{config: config, events: events, mode: modeOf(config.Protocol, agentic), names: config.Protocol.names(config.ToolName)}
+	e := &engine{config: config, events: events, mode: modeOf(config.Protocol, agentic), names: config.Protocol.names(config.ToolName),
+		metas: make(map[wording.Form][]tool.BaseTool)}
 	var err error
 	if e.editions, err = newEditions(ctx, config, events, e.mode.defers()); err != nil {
 		return nil, err
 	}
-	prompt := e.editions.last.catalog.prompt
-	h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.Limits.MaxAnswerTokens}
-	tools := h.metaTools(config.Protocol)
-	for _, t := range tools {
-		e.metas = append(e.metas, t)
-	}
-	if e.mode.searches() {
-		e.searchInfo = tools[0].info
-	}
-	if e.mode == deferredMode {
-		e.metas[0] = &nativeSearchTool{tools[0]}
+	for _, form := range [...]wording.Form{wording.Names, wording.Groups, wording.Nothing} {
+		prompt := e.editions.last.catalog.prompt.For(form)
+		h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.Limits.MaxAnswerTokens}
+		tools := h.metaTools(config.Protocol)
+		if e.mode == deferredMode {
+			tools[0] = &nativeSearchTool{tools[0].(*metaTool)}
+		}
+		e.metas[form] = tools
 	}
 	return e, nil
 }
@@ -66,7 +64,7 @@ type runKey struct{ owner *engine }
 
 // begin begins a run. tools are the agent's own tools.
 func (e *engine) begin(ctx context.Context, tools []tool.BaseTool, searchTool *schema.ToolInfo) (context.Context, *run, error) {
-	if e.searchInfo != nil && searchTool != nil {
+	if e.mode.searches() && searchTool != nil {
 		return ctx, nil, fmt.Errorf("toolsearch: the agent already has a native search tool, %q; it can have only one", searchTool.Name)
 	}
 	names, err := e.namesOf(ctx, tools)
@@ -166,6 +164,7 @@ func (e *engine) announce(r *run) {
 	default:
 		r.reminder = newReminder(r.edition.catalog, r.edition.announced(r.scope.sees), e.config)
 	}
+	r.scope.prompt = r.edition.catalog.prompt.For(r.reminder.form)
 }
 
 // hidesNone reports whether a run has so few tools that the model sees them all.
@@ -434,17 +433,17 @@ func modeOf(p Protocol, agentic bool) mode {
 }
 
 // metaTools returns the meta-tools of a protocol. The search tool comes first.
-func (h *host) metaTools(p Protocol) []*metaTool {
+func (h *host) metaTools(p Protocol) []tool.BaseTool {
 	switch p {
 	case ProtocolRegexp:
-		return []*metaTool{h.regexpTool()}
+		return []tool.BaseTool{h.regexpTool()}
 	case ProtocolSearchAdd:
-		return []*metaTool{h.searchOnlyTool(), h.addTool(), h.showAllTool(), h.removeTool()}
+		return []tool.BaseTool{h.searchOnlyTool(), h.addTool(), h.showAllTool(), h.removeTool()}
 	case ProtocolRanked:
-		return []*metaTool{h.rankedTool()}
+		return []tool.BaseTool{h.rankedTool()}
 	case ProtocolDispatch:
-		return []*metaTool{h.definitionsTool(), h.dispatchTool()}
+		return []tool.BaseTool{h.definitionsTool(), h.dispatchTool()}
 	default:
-		return []*metaTool{h.namesTool()}
+		return []tool.BaseTool{h.namesTool()}
 	}
 }

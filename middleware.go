@@ -37,10 +37,10 @@ func (m *middleware[M]) BeforeAgent(
 		return ctx, nil, err
 	}
 	next := *runCtx
-	next.Tools = append(runCtx.Tools[:len(runCtx.Tools):len(runCtx.Tools)], m.engine.metas...)
+	next.Tools = append(runCtx.Tools[:len(runCtx.Tools):len(runCtx.Tools)], m.engine.metas[r.reminder.form]...)
 	next.Tools = append(next.Tools, r.tools...)
-	if m.engine.searchInfo != nil && !r.hidesNone {
-		next.ToolSearchTool = m.engine.searchInfo
+	if m.engine.mode.searches() && !r.hidesNone {
+		next.ToolSearchTool, _ = m.engine.metas[r.reminder.form][0].Info(ctx) // which cannot fail
 	}
 	return ctx, &next, nil
 }

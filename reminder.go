@@ -24,6 +24,7 @@ type reminder struct {
 	former   string // the search tool's name under another protocol; "" means that no such reminder is removed
 	block    wording.Block
 	text     string // "" means no reminder
+	form     wording.Form
 	position ReminderPosition
 }
 
@@ -34,10 +35,13 @@ func newReminder(c *Catalog, announced []int, config *Config) reminder {
 	if config.ToolName != config.Protocol.defaultToolName() {
 		rem.block.Open = `<available-deferred-tools tool="` + config.ToolName + `">`
 	}
-	if config.Reminder.Disabled || len(announced) == 0 {
-		return rem
+	switch {
+	case config.Reminder.Disabled:
+		rem.form = wording.Nothing
+	case len(announced) > 0:
+		rem.text, rem.form = listOfTools(c, announced, config, rem.block.Frame())
+		rem.text = rem.block.Wrap(rem.text)
 	}
-	rem.text = rem.block.Wrap(listOfTools(c, announced, config, rem.block.Frame()))
 	return rem
 }
 
@@ -47,7 +51,7 @@ const bytesPerToken = 4
 
 // listOfTools writes the list of the tools that are announced. frame is the length of the rest of
 // the reminder, in bytes.
-func listOfTools(c *Catalog, announced []int, config *Config, frame int) string {
+func listOfTools(c *Catalog, announced []int, config *Config, frame int) (text string, form wording.Form) {
 	list := wording.List{
 		Tools:          make([]wording.Tool, len(announced)),
 		Groups:         make(map[string]bool, len(config.Groups)),
@@ -69,7 +73,7 @@ func listOfTools(c *Catalog, announced []int, config *Config, frame int) string 
 	if most := config.Reminder.MaxTokens; most > 0 {
 		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - frame
 	}
-	return list.String()
+	return list.Text()
 }
 
 // is reports whether the message is a reminder of this middleware, current or stale.

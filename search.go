@@ -13,6 +13,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/wording"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -44,10 +45,8 @@ func (t *trace) found(matches []Match, query string) {
 		t.foundBy = make(map[string]string)
 	}
 	for _, m := range matches {
-		before := t.foundBy[m.Info.Name]
-		if t.foundBy[m.Info.Name] = naming.ShortLine(query, maxFoundBy); before != "" {
-			t.foundBy[m.Info.Name] = naming.Cut(before+" | "+t.foundBy[m.Info.Name], maxFoundBy)
-		}
+		queries := strings.TrimPrefix(t.foundBy[m.Info.Name]+" | "+naming.ShortLine(query, maxFoundBy), " | ")
+		t.foundBy[m.Info.Name] = naming.Cut(queries, maxFoundBy)
 	}
 }
 
@@ -62,6 +61,7 @@ type scope struct {
 	byName       map[string]int     // as the Catalog's; of several tools of one name, the first that is allowed
 	allowed      docset.Set         // nil means all documents
 	down         []string           // the groups that do not answer, of those that the request may know
+	prompt       *wording.Texts     // for what the model sees of the hidden tools
 	isSeen       func(doc int) bool // whether the model sees a tool already, so that it needs no place; nil means that none does
 	cutsOff      bool               // every match sends its definition, so matches far below the best of a query are left out
 	best         float64            // the score of a query's best, if the model sees it already; 0 means the first match
@@ -69,7 +69,9 @@ type scope struct {
 	perNamespace int                // most places of a result for one namespace; 0 means all but one, negative means no limit
 }
 
-func (c *Catalog) all() scope { return scope{Catalog: c, byName: c.byName, perNamespace: -1} }
+func (c *Catalog) all() scope {
+	return scope{Catalog: c, byName: c.byName, prompt: c.prompt, perNamespace: -1}
+}
 
 // sees reports whether the document is in the scope.
 func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }

@@ -22,11 +22,7 @@ import (
 // would hide what its tools say of themselves. The root is there because a server of many
 // tools says more in its description, and its tools share the lift.
 //
-// Measured on tasks over 28 MCP servers, with a line for each that says what it is for
-// (eval/namespaces_test.go), it adds 3.7 of recall at 10 and 2.5 of MRR. On four sets of tools by server
-// with the least that a server can say, the list of its tools' names, it changes recall by -0.1 to +1.6
-// and MRR by -0.6 to +0.8. As part of each tool's text it adds more to the tasks and costs one vendor's
-// tools 5.3 of MRR.
+// docs/searchers.md says what that is worth.
 const namespaceWeight = 0.5
 
 // Evidence from other tools. A task over many servers says what a server does in more words than
@@ -35,14 +31,7 @@ const namespaceWeight = 0.5
 //	evidenceShare · mean score of the other tools of its namespace
 //
 // A server of one tool gets nothing and loses nothing, and neither does a tool that no term fits.
-// Measured on the two sets of tools by server that have such queries, as the change in points of
-// recall at 5, recall at 10 and MRR, with 95 % intervals:
-//
-//	tasks over MCP servers   +0.8 [+0.1, +1.8]   +0.8 [+0.1, +1.7]   +0.4 [-0.2, +1.4]
-//	noisy API docs           +0.9 [+0.4, +1.4]   +0.4 [-0.1, +0.8]   -0.1 [-0.5, +0.4]
-//
-// In queries of every length, it costs one vendor's tools 0.5 of recall at 5, and tools of many kinds
-// 0.5. Other lengths, shares and means gain less, or cost MRR.
+// docs/searchers.md says what that is worth. Other lengths, shares and means gain less, or cost MRR.
 const (
 	evidenceShare  = 0.1
 	evidenceLength = 20 // words of a query; a longer query is a task

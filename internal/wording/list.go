@@ -71,34 +71,34 @@ const MaxDescriptionBytes = 2 << 10
 // describeBytes are the lengths that descriptions are cut to, in turn.
 var describeBytes = [...]int{120, 60, 30}
 
-// String writes the list.
-func (l *List) String() string {
+// Text writes the list.
+func (l *List) Text() (text string, form Form) {
 	isGrouped := slices.ContainsFunc(l.Tools, func(t Tool) bool { return l.Groups[t.Namespace] })
 	if !isGrouped && !l.OnlyNamespaces && len(l.Descriptions) == 0 {
 		if l.Describe {
 			for _, length := range describeBytes {
 				if text := l.names(length); len(text) <= l.Budget {
-					return text
+					return text, Names
 				}
 			}
 		}
 		if text := l.names(0); len(text) <= l.Budget {
-			return text
+			return text, Names
 		}
 	}
 	groups := l.groups()
 	if !l.OnlyNamespaces {
 		if text, fits := l.described(groups, l.grouped); fits {
-			return text
+			return text, Names
 		}
 	}
 	if text, fits := l.described(groups, l.titles); fits {
-		return text
+		return text, Groups
 	}
 	if text := l.namespaces(groups); text != "" {
-		return text
+		return text, Groups
 	}
-	return l.Phrase("reminder-count", "{count}", strconv.Itoa(len(l.Tools)))
+	return l.Phrase("reminder-count", "{count}", strconv.Itoa(len(l.Tools))), Nothing
 }
 
 // Bounds on the descriptions of namespaces.

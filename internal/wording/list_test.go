@@ -58,7 +58,8 @@ func TestForms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := list()
 			c.edit(&l)
-			assert.Equal(t, c.want, l.String())
+			text, _ := l.Text()
+			assert.Equal(t, c.want, text)
 		})
 	}
 }
@@ -72,7 +73,7 @@ func TestDescriptionsShareTheRoom(t *testing.T) {
 		Phrase:         phrase,
 		Budget:         600,
 	}
-	text := l.String()
+	text, _ := l.Text()
 	assert.LessOrEqual(t, len(text), 600)
 	assert.Contains(t, text, ": brief")
 	assert.Equal(t, strings.Count(text, "x"), strings.Count(text, "y"), "both are cut to the same length")

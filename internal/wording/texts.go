@@ -16,7 +16,6 @@ import (
 type Source struct {
 	Markdown string            // a text under each heading; the part before the first heading is for authors
 	Protocol string            // its own texts come before the common texts
-	IsListed bool              // the model sees the names of the hidden tools; if not, a text gives way to its "-unlisted"
 	Own      map[string]string // texts that replace others, by heading
 	Values   []string          // pairs of a placeholder and its value
 }
@@ -25,9 +24,24 @@ type Source struct {
 type Texts struct {
 	texts    map[string]string
 	protocol string
+	form     Form
 }
 
-// Read reads the texts. It fails on an own text whose heading does not exist.
+// A Form is what a model sees of the hidden tools, and the end of the headings of texts for it alone. Without such a
+// text, Groups has that of Nothing: neither knows names.
+type Form string
+
+const (
+	Names   Form = "" // names, by group or not
+	Groups  Form = "-groups"
+	Nothing Form = "-unlisted" // or their number
+)
+
+// For returns the texts for a form.
+func (t *Texts) For(form Form) *Texts { return &Texts{t.texts, t.protocol, form} }
+
+// Read reads the texts, for the form Names. It fails on an own text whose heading does not exist. An own text is for every
+// form that has no own text.
 func (s Source) Read() (*Texts, error) {
 	fill := strings.NewReplacer(s.Values...)
 	t := &Texts{texts: make(map[string]string), protocol: s.Protocol}
@@ -44,10 +58,10 @@ func (s Source) Read() (*Texts, error) {
 		if _, known := t.texts[key]; !known {
 			return nil, fmt.Errorf("no text is named %q; prompt/en.md has their names as headings", key)
 		}
-	}
-	for key, text := range t.texts {
-		if base, isVariant := strings.CutSuffix(key, "-unlisted"); isVariant && !s.IsListed {
-			t.texts[base] = text
+		for _, form := range [...]Form{Groups, Nothing} {
+			if _, own := s.Own[key+string(form)]; !own {
+				delete(t.texts, key+string(form))
+			}
 		}
 	}
 	return t, nil
@@ -56,9 +70,16 @@ func (s Source) Read() (*Texts, error) {
 // Text returns the text of a key. The protocol's own text comes before the common text. Values are as in
 // Source.
 func (t *Texts) Text(key string, values ...string) string {
-	text, own := t.texts[t.protocol+" "+key]
-	if !own {
-		text = t.texts[key]
+	form, own := string(t.form), t.protocol+" "+key
+	keys := [...]string{own + form, own, key + form, key + string(Nothing), key}
+	if t.form == Names {
+		keys[3] = key
 	}
-	return strings.NewReplacer(values...).Replace(text)
+	for _, key := range keys {
+		if text, known := t.texts[key]; known {
+			return strings.NewReplacer(values...).Replace(text)
+		}
+	}
+	return ""
+
 }
