@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -143,6 +144,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			}
 			c.only, c.best = "", 0
 		}
+		matches = c.withNamed(matches, c.limit(limit))
 		if lists = append(lists, matches); len(queries) > 1 {
 			trace.found(matches, text)
 		}
@@ -300,6 +302,39 @@ func (c scope) beforeGap(matches []Match) int {
 		}
 	}
 	return len(matches)
+}
+
+// maxNamed is how many tools come along with the matches of a query since a match names them.
+const maxNamed = 2
+
+// withNamed adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"). Where there
+// is no room, they take the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
+func (c scope) withNamed(matches []Match, limit int) []Match {
+	if c.isSeen == nil && !c.cutsOff {
+		return matches
+	}
+	var named []Match
+	isOutside := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for _, m := range matches {
+		of := &c.docs[c.byName[m.Info.Name]]
+		prefix, texts := naming.Prefix(of.Name, of.Namespace), []string{of.Description}
+		for i := range of.Parameters {
+			texts = append(texts, of.Parameters[i].Description)
+		}
+		for word := range strings.FieldsFuncSeq(naming.Cut(strings.Join(texts, "\n"), search.MaxDescriptionBytes), isOutside) {
+			doc, known := c.byName[word]
+			if !known {
+				doc, known = c.byName[prefix+word]
+			}
+			isName := known && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // "search" is a word here
+			if isName && c.sees(doc) && c.docs[doc].Namespace == of.Namespace && (c.isSeen == nil || !c.isSeen(doc)) &&
+				len(withoutMatches([]string{c.docs[doc].Name}, slices.Concat(matches, named))) > 0 {
+				named = append(named, Match{Info: c.docs[doc].Info})
+			}
+		}
+	}
+	named = named[:min(len(named), maxNamed, limit-1)]
+	return append(matches[:min(len(matches), limit-len(named))], named...)
 }
 
 // seen returns the names of the matches that the model sees already.

@@ -49,12 +49,8 @@ import (
 // the index holds the impact and whether the name has the term. A query adds the impacts up.
 //
 // The numbers were tuned on eight public catalogs with 8,072 questions. One number was changed at a
-// time, and a change was kept if it helped on most catalogs. docs/searchers.md says what each part is worth.
-//
-// Tried and dropped, since they helped nowhere or on only one set: powers of idf, K1 below 0.8 or above
-// 1.3, pairs of neighbours as terms, full weight for only the weightiest words of a request, a power of
-// the share of the query that a tool has, the first sentence of a description twice, names without
-// their server, and words cut short in queries of any length.
+// time, and a change was kept if it helped on most catalogs. docs/searchers.md says what each part is worth, and what was
+// tried and dropped.
 
 const (
 	defaultK1       = 1.0

@@ -35,26 +35,10 @@ import (
 // every tool is a hit. A tool whose name the query spells out comes first, whatever the
 // parts score, as in BM25.
 //
-// The formula was chosen with BM25 and Universal Sentence Encoder Lite (512 dimensions,
-// English) over the eight sets of bm25.go, seven English and one Chinese, and over
-// testdata/ranking. Mean recall at 5 and MRR, in percent:
-//
-//	                               all eight    English    testdata/ranking
-//	BM25 alone                     81.5 77.0    82.2 76.6    95.0 89.1
-//	Embedding alone                57.9 48.6    65.5 54.7    71.5 56.5
-//	as above                       84.4 78.8    85.6 78.9    95.5 90.5
-//	  weight of the embedding 0.5  83.5 78.5    84.4 78.3    95.5 90.9
-//	of the hits alone              84.6 78.9    85.7 78.9    92.0 84.2
-//	of the catalog alone           83.8 78.7    84.9 78.7    95.5 91.0
-//	minimum to 0, maximum to 1     83.0 77.1    84.9 77.8    91.5 86.5
-//	score / maximum, weight 0.5    83.5 78.4    84.4 78.3    95.5 91.2
-//	rank: 1 / (60 + rank)          73.3 65.5    79.3 70.1    91.5 78.9
-//	  1 / (5 + rank), weight 0.5   83.2 77.6    84.2 77.2    95.5 86.0
+// The formula was chosen over the eight sets of docs/searchers.md, which has what others find.
 //
 // Ranks do not say how much better the first tool is than the second, and they let a weak
-// part override a strong one. Taking the best 200 hits of a part instead of 1000 costs 0.8
-// points of MRR or more. Leaving the embedding out of questions in a script that the encoder does
-// not know would gain nothing measurable. examples/hybrid -public measures it again.
+// part override a strong one. examples/hybrid -public measures it again.
 
 const (
 	hybridDepth          = 1000

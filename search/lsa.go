@@ -24,10 +24,8 @@ import (
 // the matrix is divided by the root of its length; otherwise tools with long texts would determine
 // the topics.
 //
-// LSA alone finds less than BM25 (-9.6 of recall at 5, -14.3 of MRR), because tools of one topic look alike.
-// In a Hybrid it adds what the words miss: +0.3 and +0.3 over the eight sets of bm25.go, of which none loses
-// more than 0.3; +2.9 of recall at 10 and +1.3 of MRR for tasks over MCP servers; +2.1 and +1.7 for questions
-// in Chinese over tools in English, +0.8 and +1.0 the other way round. docs/searchers.md compares hybrids.
+// LSA alone finds less than BM25, because tools of one topic look alike. In a Hybrid it adds what the words
+// miss; docs/searchers.md says how much.
 //
 // So LSA is for long tasks, and for questions in a language other than the tools'. Short questions
 // gain next to nothing. Other dimensions and weights, the texts without parameters, directions of equal

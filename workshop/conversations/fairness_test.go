@@ -470,7 +470,7 @@ func TestCutOffOverTasks(t *testing.T) {
 		definitions, needed float64
 	}{
 		{toolsearch.ProtocolToolSearch, 5, 22.0, 83}, {toolsearch.ProtocolToolSearch, 3, 15.0, 77},
-		{toolsearch.ProtocolDispatch, 5, 17.7, 82}, {toolsearch.ProtocolDispatch, 3, 13.6, 77},
+		{toolsearch.ProtocolDispatch, 5, 17.7, 82}, {toolsearch.ProtocolDispatch, 3, 13.5, 77},
 	} {
 		definitions, needed := shown(c.protocol, c.limit)
 		assert.InDelta(t, c.definitions, definitions, 0.05, "%v, at most %d a search: definitions for a task", c.protocol, c.limit)

@@ -445,6 +445,32 @@ func TestProtocolRanked(t *testing.T) {
 	})
 }
 
+// A tool that a match names in its description or in a parameter comes along, if it is of the same server.
+func TestToolsThatMatchesName(t *testing.T) {
+	docs := &testtools.PlainTool{Of: &schema.ToolInfo{Name: "lib__get_docs", Desc: "Fetches documentation", ParamsOneOf: schema.NewParamsOneOfByParams(
+		map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "From resolve-id or listAll; other_tool and mail are elsewhere."}})}}
+	tools := append(testtools.EchoTools("lib__resolve-id: Finds a number, see get_docs", "lib__listAll: Says all numbers", "lib__drop: Drops",
+		"other_tool: Another", "mail: Mails"), docs)
+	search := []turn{searching(`{"query":"fetch documentation"}`), searching(`{"query":"fetch documentation"}`)}
+	one := []turn{searching(`{"query":"fetch documentation","max_results":1}`)}
+	config := func(change func(c *toolsearch.Config)) toolsearch.Config {
+		c := toolsearch.Config{Index: toolsearch.BM25}
+		change(&c)
+		return c
+	}
+	both := "tool_search lib__get_docs lib__resolve-id lib__listAll"
+	playAll(t, []conversation{
+		{name: "once", dynamic: tools, config: config(func(*toolsearch.Config) {}), turns: search, saw: []string{"tool_search", both, both}},
+		{name: "no tool that the request may not see", dynamic: tools,
+			config: config(func(c *toolsearch.Config) {
+				c.Filter = toolsearch.FilterTools(nil, []string{"lib__get_docs", "lib__listAll"})
+			}),
+			turns: search[:1], saw: []string{"tool_search", "tool_search lib__get_docs lib__listAll"}},
+		{name: "within the limit", dynamic: tools, config: config(func(*toolsearch.Config) {}), turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
+		{name: "not in Eino's own answers", dynamic: tools, turns: search, saw: slices.Concat([]string{"tool_search"}, slices.Repeat([]string{"tool_search lib__get_docs"}, 2))},
+	})
+}
+
 // Traces and dashboards that are made of Eino's callbacks call a meta-tool by its type, and a tool with a prefix by the
 // name that the model saw.
 // A ranked search gives its places to tools that the model does not see yet, and names the others.
