@@ -47,8 +47,7 @@ func newEngine(ctx context.Context, config *Config, events eventSink, agentic bo
 		return nil, err
 	}
 	for _, form := range [...]wording.Form{wording.Names, wording.Groups, wording.Nothing} {
-		prompt := e.editions.last.catalog.prompt.For(form)
-		h := &host{names: e.names, prompt: prompt, run: e.run, budget: bytesPerToken * config.Limits.MaxAnswerTokens}
+		h := &host{e.names, e.editions.last.catalog.prompt.For(form), e.run, bytesPerToken * config.Limits.MaxAnswerTokens}
 		tools := h.metaTools(config.Protocol)
 		if e.mode == deferredMode {
 			tools[0] = &nativeSearchTool{tools[0].(*metaTool)}

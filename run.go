@@ -57,10 +57,8 @@ func (r *run) sees() func(doc int) bool {
 // sendsDefinitions reports whether a search sends the definitions of its matches. The provider's own search tool with an
 // unset Index is Eino's, bit for bit.
 func (r *run) sendsDefinitions() bool {
-	if !r.isKept() || takesPatterns(r.scope.searcher) {
-		return false
-	}
-	return r.config.Protocol == ProtocolRanked || r.mode == dispatchMode || r.mode.isNative() && r.config.Index != nil
+	return r.isKept() && !takesPatterns(r.scope.searcher) &&
+		(r.config.Protocol == ProtocolRanked || r.mode == dispatchMode || r.mode.isNative() && r.config.Index != nil)
 }
 
 // countsCalls reports whether a call to a hidden tool loads it.

@@ -51,9 +51,7 @@ func (t *trace) found(matches []Match, query string) {
 	}
 }
 
-// maxFoundBy is how much a result repeats of the queries that found a tool, in bytes. A model knows its own
-// query by the first words.
-const maxFoundBy = 80
+const maxFoundBy = 80 // bytes of the queries that found a tool, whose first words say which they are
 
 // A scope is the part of a catalog that one request may see. Other tools are not found, not
 // suggested and not selected.

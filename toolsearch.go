@@ -58,10 +58,7 @@
 //   - [Searchers] and [Tuning]: what a model can ask for, and how to make tools easy to find.
 //   - [Protocols] and [Settings]: what the model sees, and what it costs, prompt caches included.
 //   - [Recipes]: a web service, agents of agents, permissions, skills, engines.
-//   - [Operating] and [Security]: events, and what is trusted and bounded.
-//   - [Migrating] from Eino's package, [Compatibility], [Adapters], [Alternatives] and
-//     [Rough edges].
-//   - [Architecture], [Dependencies] and [Releasing] for those who change the package.
+//   - [Operating] and [Security]: events, and what is trusted and bounded. README.md has the rest.
 //
 // [Searchers]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/searchers.md
 // [Tuning]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/tuning.md
@@ -70,14 +67,6 @@
 // [Recipes]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/recipes/README.md
 // [Operating]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/operating.md
 // [Security]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/security.md
-// [Migrating]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/migrating.md
-// [Compatibility]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/compatibility.md
-// [Adapters]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/adapters.md
-// [Alternatives]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/alternatives.md
-// [Rough edges]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/rough-edges.md
-// [Architecture]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/architecture.md
-// [Dependencies]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/dependencies.md
-// [Releasing]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/releasing.md
 package toolsearch
 
 import (

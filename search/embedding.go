@@ -28,9 +28,8 @@ import (
 // 10,000 tools take a few milliseconds. Any model takes longer for the query, and an
 // approximate index would sometimes be wrong.
 //
-// The names of parameters belong to a tool's text: with Universal Sentence Encoder Lite over the eight
-// sets of bm25.go, they add 2.0 of recall at 5 and 2.5 of MRR to name and description. Their
-// descriptions take half of that away: a sentence encoder mixes everything it reads.
+// The names of parameters belong to a tool's text, and add 2.0 of recall at 5. Their descriptions take half of
+// that away: a sentence encoder mixes everything it reads.
 
 const (
 	defaultEmbeddingBatch       = 10

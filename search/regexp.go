@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
@@ -48,7 +50,8 @@ type RegexpOptions struct {
 // Case is ignored. The expression may match anywhere in the name.
 //
 // The score is 1 plus the share of the name that the leftmost-longest match covers. It is 0.5
-// if only the description matches; descriptions are an option. Ties go by name.
+// if only the description matches; descriptions are an option. With them, a match of up to three
+// letters within a word counts a fifth. Ties go by name.
 //
 // An expression that is wrong, longer than 256 bytes or too large once its counted
 // repetitions are written out is a QueryError, which tells the model what is wrong and in
@@ -100,6 +103,9 @@ type regexpIndex struct {
 const (
 	regexpInName        = 1.0 // plus the share of the name, so get_(user|users) prefers the whole name to a part
 	regexpInDescription = 0.5
+
+	regexpPart     = 0.2 // of that, for a short match within a word: NCT in "function"
+	maxShortLength = 3   // bytes
 )
 
 func (x *regexpIndex) String() string { return "Regexp" }
@@ -130,9 +136,13 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 	}
 	part := x.match(pattern, doc)
 	part.Term = q.Text
-	switch part.Field {
+	switch own := part.Score; part.Field {
 	case "name":
-		part.Detail = fmt.Sprintf("1 + the %.3f of the name that it covers", part.Score-regexpInName)
+		within := ""
+		if own < regexpInName {
+			own, within = own/regexpPart, ", times 0.2 for a part of a word"
+		}
+		part.Detail = fmt.Sprintf("1 + the %.3f of the name that it covers%s", own-regexpInName, within)
 		if x.options.CatalogOrder {
 			part.Detail = "it matches there"
 		}
@@ -148,17 +158,35 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	d := &x.docs[doc]
 	name := naming.Cut(d.Name, naming.MaxBytes)
-	if at := pattern.FindStringIndex(name); at != nil {
+	if at, weight := x.find(pattern, name); at != nil {
 		share := 0.0
 		if at[1] > at[0] && !x.options.CatalogOrder {
 			share = float64(utf8.RuneCountInString(name[at[0]:at[1]])) / float64(utf8.RuneCountInString(name))
 		}
-		return Contribution{Field: "name", Score: regexpInName + share}
+		return Contribution{Field: "name", Score: weight * (regexpInName + share)}
 	}
-	if x.options.Descriptions && pattern.MatchString(naming.Cut(d.Description, maxRegexpDescription)) {
-		return Contribution{Field: "description", Score: regexpInDescription}
+	if !x.options.Descriptions {
+		return Contribution{}
+	}
+	if at, weight := x.find(pattern, naming.Cut(d.Description, maxRegexpDescription)); at != nil {
+		return Contribution{Field: "description", Score: weight * regexpInDescription}
 	}
 	return Contribution{}
+}
+
+// find returns where a pattern first matches, and what that counts. Of a pattern of words, a short match counts fully only if
+// it is no part of a word.
+func (x *regexpIndex) find(pattern *regexp.Regexp, text string) (first []int, weight float64) {
+	if first = pattern.FindStringIndex(text); !x.options.Descriptions || strings.ContainsAny(pattern.String()[len("(?i)"):], `.*+?()[]{}^$\`) {
+		return first, 1
+	}
+	isPart := func(r rune, _ int) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for _, at := range pattern.FindAllStringIndex(text, -1) {
+		if at[1]-at[0] > maxShortLength || !isPart(utf8.DecodeLastRuneInString(text[:at[0]])) && !isPart(utf8.DecodeRuneInString(text[at[1]:])) {
+			return at, 1
+		}
+	}
+	return first, regexpPart
 }
 
 // compile compiles a model's pattern. It returns nil for an empty text, and a QueryError for a

@@ -137,10 +137,8 @@ func inWords(name string) string {
 // answers. gone are their IDs in known, sorted. The engine's own client can delete them.
 //
 // An empty or repeated name is an error before anything is written. After that, the first
-// batch that fails ends the call, and hashes can be the known of another attempt. Some
-// indexers of eino-ext report success even if the engine refused documents, such as es8 at
-// v0.0.0-20251205123657; examples/elasticsearch shows how to make sure. The Qdrant indexer at
-// v0.0.0-20251128213542 fails on tags and aliases; examples/qdrant shows how to store them.
+// batch that fails ends the call, and hashes can be the known of another attempt. What the
+// indexers of eino-ext do otherwise is in docs/recipes/engine.md.
 //
 // This Indexer writes the catalog when a middleware is built, and then searches the engine:
 //

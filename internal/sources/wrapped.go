@@ -67,63 +67,55 @@ func IsWrapped(t tool.BaseTool) bool {
 // wrapped returns a tool with a fixed Info. The tool can be called.
 func wrapped(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 	d := &described{info: info, typeName: typeName(t), callbacks: components.IsCallbacksEnabled(t)}
-	switch callable := t.(type) {
-	case interface {
-		invokable
-		streamable
-	}:
+	plain, isPlain := t.(invokable)
+	stream, isStream := t.(streamable)
+	enhanced, isEnhanced := t.(enhancedInvokable)
+	enhancedStream, isEnhancedStream := t.(enhancedStreamable)
+	switch {
+	case isPlain && isStream:
 		return struct {
 			*described
 			invokable
 			streamable
-		}{d, callable, callable}
-	case interface {
-		invokable
-		enhancedStreamable
-	}:
+		}{d, plain, stream}
+	case isPlain && isEnhancedStream:
 		return struct {
 			*described
 			invokable
 			enhancedStreamable
-		}{d, callable, callable}
-	case interface {
-		enhancedInvokable
-		streamable
-	}:
+		}{d, plain, enhancedStream}
+	case isEnhanced && isStream:
 		return struct {
 			*described
 			enhancedInvokable
 			streamable
-		}{d, callable, callable}
-	case interface {
-		enhancedInvokable
-		enhancedStreamable
-	}:
+		}{d, enhanced, stream}
+	case isEnhanced && isEnhancedStream:
 		return struct {
 			*described
 			enhancedInvokable
 			enhancedStreamable
-		}{d, callable, callable}
-	case invokable:
+		}{d, enhanced, enhancedStream}
+	case isPlain:
 		return struct {
 			*described
 			invokable
-		}{d, callable}
-	case streamable:
+		}{d, plain}
+	case isStream:
 		return struct {
 			*described
 			streamable
-		}{d, callable}
-	case enhancedInvokable:
+		}{d, stream}
+	case isEnhanced:
 		return struct {
 			*described
 			enhancedInvokable
-		}{d, callable}
-	case enhancedStreamable:
+		}{d, enhanced}
+	case isEnhancedStream:
 		return struct {
 			*described
 			enhancedStreamable
-		}{d, callable}
+		}{d, enhancedStream}
 	default:
 		return t
 	}

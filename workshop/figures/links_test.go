@@ -68,7 +68,7 @@ func linksOf(text string) (targets []string) {
 	return targets
 }
 
-// Every page of docs/ is linked from the README and from the package's documentation.
+// Every page of docs/ is linked from the README, and the pages that the package's documentation names exist.
 func TestEveryPageIsLinked(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), root+"/toolsearch.go", nil, parser.ParseComments|parser.PackageClauseOnly)
 	require.NoError(t, err)
@@ -82,9 +82,10 @@ func TestEveryPageIsLinked(t *testing.T) {
 	}
 	for _, name := range names {
 		assert.Contains(t, targets, name, "README.md has no link to it")
-		assert.True(t, strings.Contains(packageDoc, "/blob/main/"+name), "the package's documentation does not name %s", name)
 	}
-	for _, name := range repositoryPaths.FindAllStringSubmatch(packageDoc, -1) {
+	named := repositoryPaths.FindAllStringSubmatch(packageDoc, -1)
+	require.NotEmpty(t, named)
+	for _, name := range named {
 		assert.FileExists(t, filepath.Join(root, filepath.FromSlash(name[1])), "the package's documentation names it")
 	}
 }
