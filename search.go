@@ -51,8 +51,6 @@ func (t *trace) found(matches []Match, query string) {
 	}
 }
 
-const maxFoundBy = 80 // bytes of the queries that found a tool, whose first words say which they are
-
 // A scope is the part of a catalog that one request may see. Other tools are not found, not
 // suggested and not selected.
 type scope struct {
@@ -302,9 +300,6 @@ func (c scope) beforeGap(matches []Match) int {
 	return len(matches)
 }
 
-// maxNamed is how many tools come along with the matches of a query since a match names them.
-const maxNamed = 2
-
 // withNamed adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"). Where there
 // is no room, they take the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
 func (c scope) withNamed(matches []Match, limit int) []Match {
@@ -549,6 +544,8 @@ const (
 	maxQueries     = 10  // in one call of the meta-tool
 	maxNearQueries = 8   // texts for which one search looks for near names
 	maxSuggestions = 5
+	maxNamed       = 2  // tools that come along with the matches of a query, since a match names them
+	maxFoundBy     = 80 // bytes of the queries that found a tool, whose first words say which they are
 )
 
 // A Result is the answer to a search.

@@ -87,6 +87,28 @@ func TestBM25Finds(t *testing.T) {
 	assert.Equal(t, []int{0}, bestOf(t, s, search.Query{Keywords: []string{"weather"}, Limit: 1}), "a query without text")
 }
 
+// A question is not answered with tools that only share its figures of speech, or a stem with another meaning.
+func TestBM25ReadsRequests(t *testing.T) {
+	docs := []search.Document{
+		0: {Name: "exchange_rates", Description: "Rates between currencies"},
+		1: {Name: "movie_scores", Description: "The ratings of a movie"},
+		2: {Name: "find_parks", Description: "National parks, their campgrounds and rates"},
+		3: {Name: "find_garage", Description: "Parking near a place"},
+		4: {Name: "insert-many", Description: "Insert an array of documents into a collection"},
+		5: {Name: "count", Description: "Gets the number of documents in a collection"},
+		6: {Name: "get_likes", Description: "Who applauded a post"},
+		7: {Name: "create_entities", Description: "Remember facts about people"},
+		8: {Name: "delete-many", Description: "Removes all documents that match from a collection"},
+		9: {Name: "update-many", Description: "Updates all documents that match in a collection"},
+	}
+	s := searcherOf(t, search.BM25, docs...)
+	for query, want := range map[string]int{
+		"ratings": 1, "parking": 3, "parks": 2, "a rate": 0, "how many documents": 5, "insert many documents": 4, "remember that Bob likes tea": 7, "the likes": 6,
+	} {
+		assert.Equal(t, want, bestOf(t, s, read(docs, s, query))[0], query)
+	}
+}
+
 // An index that several workers build at the same time has the same hits and scores as an index of
 // a single worker.
 func TestBM25Workers(t *testing.T) {

@@ -27,8 +27,7 @@ import (
 // LSA alone finds less than BM25, because tools of one topic look alike. In a Hybrid it adds what the words
 // miss; docs/searchers.md says how much.
 //
-// So LSA is for long tasks, and for questions in a language other than the tools'. Other dimensions, weights
-// and texts differ by less than their intervals.
+// So LSA is for long tasks, and for questions in a language other than the tools'.
 
 const (
 	defaultLSADimensions = 64

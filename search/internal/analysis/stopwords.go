@@ -27,7 +27,7 @@ international marketing objective parking paste production rating several`)
 
 // requestWords are stems of words that are common in requests. They are not stop words, since
 // tools have them too, but they count for less in a query.
-var requestWords = wordSet("provid give tell know look interest inform detail assist specif abl suggest recommend wish sure")
+var requestWords = wordSet("provid give tell know look interest inform detail assist specif abl suggest recommend wish sure mani like")
 
 // IsRequestWord reports whether a term is common in requests.
 func IsRequestWord(term string) bool { return requestWords[term] }
