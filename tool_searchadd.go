@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -28,10 +29,15 @@ type foundTools struct {
 type toolBrief struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
+	Required    string `json:"required,omitempty"` // parameters
 }
 
 func briefOf(info *schema.ToolInfo) toolBrief {
-	return toolBrief{info.Name, naming.ShortLine(info.Desc, maxBriefDescription)}
+	brief := toolBrief{Name: info.Name, Description: naming.ShortLine(strings.Join(strings.Fields(info.Desc), " "), maxBriefDescription)}
+	if parameters, err := foreign.Guard(info.ToJSONSchema); err == nil && parameters != nil {
+		brief.Required = naming.ShortLine(strings.Join(parameters.Required, ", "), maxBriefDescription)
+	}
+	return brief
 }
 
 func (h *host) searchOnlyTool() *metaTool {

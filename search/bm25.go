@@ -49,8 +49,7 @@ import (
 // the index holds the impact and whether the name has the term. A query adds the impacts up.
 //
 // The numbers were tuned on eight public catalogs with 8,072 questions. One number was changed at a
-// time, and a change was kept if it helped on most catalogs. docs/searchers.md says what each part is worth, and what was
-// tried and dropped.
+// time, and a change was kept if it helped on most catalogs. docs/searchers.md says what each part is worth.
 
 const (
 	defaultK1       = 1.0

@@ -36,7 +36,6 @@ import (
 // parts score, as in BM25.
 //
 // The formula was chosen over the eight sets of docs/searchers.md, which has what others find.
-//
 // Ranks do not say how much better the first tool is than the second, and they let a weak
 // part override a strong one. examples/hybrid -public measures it again.
 

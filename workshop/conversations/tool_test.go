@@ -157,6 +157,12 @@ func TestProtocolSearchAdd(t *testing.T) {
 				"get_weather ran with {}"),
 		},
 		{
+			name: "required parameters, on one line", config: start, turns: []turn{find(`{"query":"pay"}`)},
+			dynamic: []tool.BaseTool{&testtools.PlainTool{Of: &schema.ToolInfo{Name: "pay", Desc: "Pays\n\n\tnow", ParamsOneOf: schema.NewParamsOneOfByParams(
+				map[string]*schema.ParameterInfo{"to": {Type: schema.String, Required: true}, "note": {Type: schema.String}})}}},
+			check: says(`{"found":1,"tools":[{"name":"pay","description":"Pays now","required":"to"}],"message":"1 found. Load what you need with add_tool."}`),
+		},
+		{
 			name: "a pattern that matches a description, a near word, and a word without a match", config: start,
 			turns: []turn{find(`{"query":"prices.*shares"}`), find(`{"query":"wether"}`), find(`{"query":"zzzzzz"}`)},
 			saw:   slices.Repeat([]string{metas}, 4),
@@ -453,26 +459,18 @@ func TestToolsThatMatchesName(t *testing.T) {
 		"other_tool: Another", "mail: Mails"), docs)
 	search := []turn{searching(`{"query":"fetch documentation"}`), searching(`{"query":"fetch documentation"}`)}
 	one := []turn{searching(`{"query":"fetch documentation","max_results":1}`)}
-	config := func(change func(c *toolsearch.Config)) toolsearch.Config {
-		c := toolsearch.Config{Index: toolsearch.BM25}
-		change(&c)
-		return c
-	}
+	bm25, filtered := toolsearch.Config{Index: toolsearch.BM25}, toolsearch.Config{Index: toolsearch.BM25}
+	filtered.Filter = toolsearch.FilterTools(nil, []string{"lib__get_docs", "lib__listAll"})
 	both := "tool_search lib__get_docs lib__resolve-id lib__listAll"
 	playAll(t, []conversation{
-		{name: "once", dynamic: tools, config: config(func(*toolsearch.Config) {}), turns: search, saw: []string{"tool_search", both, both}},
-		{name: "no tool that the request may not see", dynamic: tools,
-			config: config(func(c *toolsearch.Config) {
-				c.Filter = toolsearch.FilterTools(nil, []string{"lib__get_docs", "lib__listAll"})
-			}),
+		{name: "once", dynamic: tools, config: bm25, turns: search, saw: []string{"tool_search", both, both}},
+		{name: "no tool that the request may not see", dynamic: tools, config: filtered,
 			turns: search[:1], saw: []string{"tool_search", "tool_search lib__get_docs lib__listAll"}},
-		{name: "within the limit", dynamic: tools, config: config(func(*toolsearch.Config) {}), turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
+		{name: "within the limit", dynamic: tools, config: bm25, turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
 		{name: "not in Eino's own answers", dynamic: tools, turns: search, saw: slices.Concat([]string{"tool_search"}, slices.Repeat([]string{"tool_search lib__get_docs"}, 2))},
 	})
 }
 
-// Traces and dashboards that are made of Eino's callbacks call a meta-tool by its type, and a tool with a prefix by the
-// name that the model saw.
 // A ranked search gives its places to tools that the model does not see yet, and names the others.
 func TestNothingTwice(t *testing.T) {
 	var six []string
@@ -551,6 +549,8 @@ func TestNothingTwice(t *testing.T) {
 	})
 }
 
+// Traces and dashboards that are made of Eino's callbacks call a meta-tool by its type, and a tool with a prefix by the
+// name that the model saw.
 func TestTypesOfMetaTools(t *testing.T) { everyWay(t, testTypesOfMetaTools) }
 
 func testTypesOfMetaTools(t *testing.T, w way) {
