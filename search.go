@@ -319,7 +319,7 @@ func (c scope) withNamed(matches []Match, limit int) []Match {
 			if !known {
 				doc, known = c.byName[prefix+word]
 			}
-			isName := known && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // "search" is a word here
+			isName := known && len(named) < maxNamed && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // not "search"
 			if isName && c.sees(doc) && c.docs[doc].Namespace == of.Namespace && (c.isSeen == nil || !c.isSeen(doc)) &&
 				len(withoutMatches([]string{c.docs[doc].Name}, slices.Concat(matches, named))) > 0 {
 				named = append(named, Match{Info: c.docs[doc].Info})
