@@ -156,7 +156,8 @@ type Config struct {
 
 	// Texts replaces texts that the model reads. The keys are the headings of prompt/en.md, such as
 	// "description" and "no-match". Placeholders in braces are filled in as in the original. New
-	// fails on a key that is not a heading. Nil means the library's own texts.
+	// fails on a key that is not a heading. A text also replaces its variants -groups and -unlisted that
+	// are not replaced themselves. Nil means the library's own texts.
 	Texts map[string]string
 
 	// WHAT IS BOUNDED, AND WHAT YOU ARE TOLD

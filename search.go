@@ -134,11 +134,11 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		}
 		if seen := c.seen(matches); len(seen) > 0 {
 			trace.seen = append(trace.seen, seen...)
-			c.only, c.best = trace.first, matches[0].Score
-			if matches, _, err = c.rank(limited, text, namespace, c.limit(limit), &trace); err != nil {
+			again := c
+			again.only, again.best = trace.first, matches[0].Score
+			if matches, _, err = again.rank(limited, text, namespace, c.limit(limit), &trace); err != nil {
 				trace.failure, matches = cmp.Or(trace.failure, err), nil
 			}
-			c.only, c.best = "", 0
 		}
 		matches = c.withNamed(matches, c.limit(limit))
 		if lists = append(lists, matches); len(queries) > 1 {

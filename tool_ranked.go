@@ -50,8 +50,8 @@ func (h *host) rankedTool() *metaTool {
 	return h.searchTool(searching{parameters, readKeywords, sizeOf, write})
 }
 
-// rankedText returns the lines of a match: its name, the score of a ranked match, and below it what found it
-// among several queries, what the tool does and, from its Hint, when to use it.
+// rankedText returns the lines of a match: its name, the score of a ranked match, and which of several queries found
+// it; below, what the tool does and, from its Hint, when to use it.
 func (h *host) rankedText(r *run, rank int, m Match, t trace) string {
 	text := strconv.Itoa(rank) + ". " + naming.Safe(m.Info.Name)
 	if m.Score != 0 { // four decimals: more mean nothing and differ between machines

@@ -103,9 +103,8 @@ type regexpIndex struct {
 const (
 	regexpInName        = 1.0 // plus the share of the name, so get_(user|users) prefers the whole name to a part
 	regexpInDescription = 0.5
-
-	regexpPart     = 0.2 // of that, for a short match within a word: NCT in "function"
-	maxShortLength = 3   // bytes
+	regexpPart          = 0.2 // of that, for a short match within a word: NCT in "function"
+	maxShortLength      = 3   // bytes
 )
 
 func (x *regexpIndex) String() string { return "Regexp" }

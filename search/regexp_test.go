@@ -45,7 +45,8 @@ func TestRegexpScores(t *testing.T) {
 		{"get_user", both, map[string]float64{"get_user": matchInName + 1, "list_users": matchInText}},
 		{"accounts?", both, map[string]float64{"get_user": matchInText, "list_users": matchInText}},
 		{"accounts?", names, map[string]float64{}},
-		{"is|acc", both, map[string]float64{"get_user": matchInText / 5, "list_users": (matchInName + 2./10) / 5, "GetIssue": (matchInName + 2./8) / 5}},
+		{"is|acc", both, map[string]float64{
+			"get_user": matchInText / 5, "list_users": (matchInName + 2./10) / 5, "GetIssue": (matchInName + 2./8) / 5}},
 		{"get|see", both, map[string]float64{"get_user": matchInName + 3./8, "GetIssue": (matchInName + 3./8) / 5, "list_users": matchInText}},
 		{"^weather", both, map[string]float64{"查询_天气": matchInText}},
 		{"user", search.RegexpOptions{CatalogOrder: true}, map[string]float64{"get_user": matchInName, "list_users": matchInName}},

@@ -403,13 +403,15 @@ func TestMatchesFarBelowTheBest(t *testing.T) {
 		"fold_letter: Folds what is too large to mail", "get_weather: Weather", "list_stocks: Prices")
 	const query = `{"query":"mail invoice customer"}`
 	loaded := func(c toolsearch.Config, name, metas string, loads ...string) conversation {
-		return conversation{name: name, config: c, dynamic: tools, turns: []turn{searching(query), searching(query)}, saw: append([]string{metas}, loads...)}
+		turns := []turn{searching(query), searching(query)}
+		return conversation{name: name, config: c, dynamic: tools, turns: turns, saw: append([]string{metas}, loads...)}
 	}
 	bm25 := func(p toolsearch.Protocol) toolsearch.Config {
 		return toolsearch.Config{Protocol: p, Index: toolsearch.BM25}
 	}
 	near := "tool_search mail_invoice list_invoices"
-	dispatch := loaded(bm25(toolsearch.ProtocolDispatch), "definitions in the answer", "tool_search call_tool", "tool_search call_tool", "tool_search call_tool")
+	const metas = "tool_search call_tool"
+	dispatch := loaded(bm25(toolsearch.ProtocolDispatch), "definitions in the answer", metas, metas, metas)
 	dispatch.check = says(`{"matches":[`+definitionOf("mail_invoice", "Mails an invoice to a customer")+`,`+
 		definitionOf("list_invoices", "Lists the invoices of a customer")+`]}`, `{"matches":[],"already_loaded":["mail_invoice","list_invoices"]}`)
 	playAll(t, []conversation{

@@ -518,14 +518,17 @@ func TestTextsFitTheReminder(t *testing.T) {
 		taught     bool   // group: words, and +group
 	}{
 		{"names", "Load|Look|用 |这些|下列", toolsearch.ReminderConfig{}, "in these groups|`github: |所在的分组", false},
-		{"groups", "6 ", toolsearch.ReminderConfig{MaxTokens: 40}, `names from|name from|their names;|from the list|[加s] ?列表中的|它们的名称`, true},
+		{"groups", "6 ", toolsearch.ReminderConfig{MaxTokens: 40},
+			`names from|name from|their names;|from the list|[加s] ?列表中的|它们的名称`, true},
 		{"a number", "6 ", toolsearch.ReminderConfig{MaxTokens: 1}, "available-deferred-tools|group|分组", false},
 		{"nothing", "^$", toolsearch.ReminderConfig{Disabled: true}, "available-deferred-tools|group|分组", false},
 	}
 	mistakes := []turn{searching(`{"query":"zzz"}`), searching(`{"query":"select:get_wether"}`), searching(`{"query":"select:zzz"}`),
 		searching(`{}`), searching(`{"query":{}}`), calling("zzz"), calling("get_wether"), calling("get_weather")}
 	for _, form := range forms {
-		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch} {
+		for _, protocol := range []toolsearch.Protocol{
+			toolsearch.ProtocolToolSearch, toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences,
+		} {
 			for language, name := range map[toolsearch.Language]string{toolsearch.English: "English", toolsearch.Chinese: "Chinese"} {
 				t.Run(fmt.Sprintf("%s/%v/%s", form.name, protocol, name), func(t *testing.T) {
 					config := toolsearch.Config{DynamicTools: officeTools(), Protocol: protocol, Language: language, Reminder: form.config}
@@ -543,7 +546,8 @@ func TestTextsFitTheReminder(t *testing.T) {
 						}
 					}
 					assert.NotRegexp(t, form.forbidden, texts.String())
-					assert.Equal(t, form.taught && protocol != toolsearch.ProtocolRanked, strings.Contains(texts.String(), "`github: close issue`"), texts.String())
+					taught := form.taught && protocol != toolsearch.ProtocolRanked // which ranks sentences
+					assert.Equal(t, taught, strings.Contains(texts.String(), "`github: close issue`"), texts.String())
 				})
 			}
 		}
