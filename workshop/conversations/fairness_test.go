@@ -21,6 +21,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 // A result is shared between namespaces. The bound that docs/security.md promises: of a result
@@ -420,8 +421,8 @@ func TestMatchesFarBelowTheBest(t *testing.T) {
 	})
 }
 
-// The searches that a model wrote for 21 tasks of a public set (testdata/searches.json) give the numbers of docs/searchers.md.
-func TestCutOffOverTasks(t *testing.T) {
+// The searches that a model wrote for 21 tasks of a public set (testdata/searches.json) give the table of docs/tuning.md.
+func TestSettingsOverTasks(t *testing.T) {
 	const set = "../../../shared/retrieval/mcpbench/"
 	if _, err := os.Stat(set); err != nil {
 		t.Skipf("no retrieval sets: %v", err)
@@ -430,52 +431,69 @@ func TestCutOffOverTasks(t *testing.T) {
 	queries := testtools.Must(eval.LoadQueries(set + "queries.jsonl"))(t)
 	var searches map[string][]string
 	require.NoError(t, json.Unmarshal([]byte(testtools.ReadFile(t, "testdata/searches.json")), &searches))
+	queries = slices.DeleteFunc(queries, func(q eval.Query) bool { return len(searches[q.ID]) == 0 })
 	var tools []tool.BaseTool
 	for _, info := range catalog.Tools {
 		tools = append(tools, echo(info))
 	}
-	// shown returns the definitions that a task gets, and the share of the tools it needs among them, in percent.
-	shown := func(p toolsearch.Protocol, limit int) (definitions, needed float64) {
-		middleware := newMiddleware[chat](t, toolsearch.Config{DynamicTools: tools, Index: toolsearch.BM25, Protocol: p})
-		ctx, runCtx, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
-		require.NoError(t, err)
-		tasks := 0.0
-		for _, q := range queries {
-			found := make(map[string]bool)
-			for _, search := range searches[q.ID] {
-				var answer struct{ Matches []json.RawMessage }
-				arguments := testtools.Must(json.Marshal(map[string]any{"query": search, "max_results": limit}))(t)
-				text := testtools.Must(runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, string(arguments)))(t)
-				require.NoError(t, json.Unmarshal([]byte(text), &answer))
+	// defined returns the tools that a request defines, in its list and in the answers of its history.
+	defined := func(r request) map[string]bool {
+		names := make(map[string]bool)
+		for _, name := range r.ToolNames() {
+			names[name] = true
+		}
+		delete(names, "tool_search")
+		delete(names, "call_tool")
+		for _, m := range r.Messages {
+			var answer struct{ Matches []struct{ Name string } } // under ProtocolToolSearch there are names, which is an error
+			if m.Role == toolsearchtest.Tool && json.Unmarshal([]byte(m.Text), &answer) == nil {
 				for _, match := range answer.Matches {
-					definition := struct{ Name string }{strings.Trim(string(match), `"`)} // under ProtocolToolSearch a name
-					_ = json.Unmarshal(match, &definition)
-					found[definition.Name] = true
-				}
-			}
-			if len(found) == 0 {
-				continue
-			}
-			tasks++
-			definitions += float64(len(found))
-			for _, group := range q.Groups {
-				if slices.ContainsFunc(group, func(name string) bool { return found[name] }) {
-					needed += 100 / float64(len(q.Groups))
+					names[match.Name] = true
 				}
 			}
 		}
-		return definitions / tasks, needed / tasks
+		return names
 	}
+	hybrid := toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA)
 	for _, c := range []struct {
-		protocol            toolsearch.Protocol
-		limit               int
-		definitions, needed float64
+		name                    string
+		config                  toolsearch.Config
+		before, needed, defined float64 // the tools that a task needs, before its first search and after its last, in percent; all definitions
 	}{
-		{toolsearch.ProtocolToolSearch, 5, 22.0, 83}, {toolsearch.ProtocolToolSearch, 3, 15.0, 77},
-		{toolsearch.ProtocolDispatch, 5, 17.7, 82}, {toolsearch.ProtocolDispatch, 3, 13.5, 77},
+		{"Keyword", toolsearch.Config{}, 0, 77, 20.2},
+		{"BM25", toolsearch.Config{Index: toolsearch.BM25}, 0, 90, 31.8},
+		{"BM25, three results", toolsearch.Config{Index: toolsearch.BM25, MaxResults: 3}, 0, 82, 19.7},
+		{"BM25, ten results", toolsearch.Config{Index: toolsearch.BM25, MaxResults: 10}, 0, 95, 59.1},
+		{"Hybrid", toolsearch.Config{Index: hybrid}, 0, 91, 34.5},
+		{"Hybrid, Preselect", toolsearch.Config{Index: hybrid, Preselect: 10}, 49, 94, 44.5},
+		{"Dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, 0, 89, 21.9},
+		{"Dispatch, three results", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, MaxResults: 3}, 0, 82, 16.1},
 	} {
-		definitions, needed := shown(c.protocol, c.limit)
-		assert.InDelta(t, c.definitions, definitions, 0.05, "%v, at most %d a search: definitions for a task", c.protocol, c.limit)
-		assert.InDelta(t, c.needed, needed, 0.5, "%v, at most %d a search: the tools that a task needs, in percent", c.protocol, c.limit)
+		c.config.DynamicTools, c.config.Reminder.Disabled = tools, true
+		agent := agentOver[chat](t, c.config)
+		var before, needed, definitions float64
+		for _, q := range queries {
+			var turns []turn
+			for _, query := range searches[q.ID] {
+				turns = append(turns, searching(string(testtools.Must(json.Marshal(map[string]string{"query": query}))(t))))
+			}
+			o := converseOn(t.Context(), t, way{}, agent, []message{userSays(q.Text)}, turns...)
+			require.NoError(t, o.err)
+			first, last := defined(o.requests[0]), defined(o.last())
+			definitions += float64(len(last))
+			for _, group := range q.Groups {
+				share := 100 / float64(len(q.Groups))
+				if slices.ContainsFunc(group, func(name string) bool { return first[name] }) {
+					before += share
+				}
+				if slices.ContainsFunc(group, func(name string) bool { return last[name] }) {
+					needed += share
+				}
+			}
+		}
+		tasks := float64(len(queries))
+		assert.InDelta(t, c.before, before/tasks, 0.5, "%s: needed tools before the first search, in percent", c.name)
+		assert.InDelta(t, c.needed, needed/tasks, 0.51, "%s: needed tools after the last search, in percent", c.name)
+		assert.InDelta(t, c.defined, definitions/tasks, 0.05, "%s: definitions", c.name)
 	}
 }
