@@ -14,7 +14,7 @@ type message struct {
 	inputs          []string // by block; "" means no input
 }
 
-func composeMessage(req *request, turn Turn, number int) (reply, *fault) {
+func composeMessage(req *request, turn Turn, number int) reply {
 	m := &message{id: fmt.Sprintf("msg_%02d", number), model: req.model, stop: "end_turn"}
 	if turn.Text != "" {
 		m.add(object{"type": "text", "text": turn.Text}, "")
@@ -22,20 +22,18 @@ func composeMessage(req *request, turn Turn, number int) (reply, *fault) {
 	for i, call := range turn.Calls {
 		id := fmt.Sprintf("%02d_%d", number, i)
 		var input object
-		if err := json.Unmarshal([]byte(call.Arguments), &input); (err != nil || input == nil) && !req.stream {
-			return nil, faultf("the script has arguments that are not an object, which only a stream can have: %s", call.Arguments)
-		}
+		err := json.Unmarshal([]byte(call.Arguments), &input)
+		must(err == nil && input != nil || req.stream,
+			faultf("the script has arguments that are not an object, which only a stream can have: %s", call.Arguments))
 		if call.Server {
-			if req.search == "" {
-				return nil, faultf("the script searches with the provider's tool, which the request does not have")
-			}
+			must(req.search != "", faultf("the script searches with the provider's tool, which the request does not have"))
 			m.addServerSearch("srvtoolu_"+id, req.search, call, input)
 			continue
 		}
 		m.stop = "tool_use"
 		m.add(object{"type": "tool_use", "id": "toolu_" + id, "name": call.Name, "input": input}, call.Arguments)
 	}
-	return m, nil
+	return m
 }
 
 func (m *message) add(block object, input string) {

@@ -120,12 +120,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req := &request{}
-	fault := req.read(s.api, body)
-	entry := Request{Body: body, Stream: req.stream, Callable: req.callable}
 	var answer reply
-	if fault == nil {
-		answer, fault = s.next(req)
-	}
+	fault := broken(func() {
+		req.read(s.api, body)
+		answer = s.next(req)
+	})
+	entry := Request{Body: body, Stream: req.stream, Callable: req.callable}
 	if fault != nil {
 		entry.Refused = fault.message
 		s.got = append(s.got, entry)
@@ -146,30 +146,24 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // next makes the answer of the next turn. Ids are made of the numbers of the turn and the
 // call, so the same conversation has the same bytes.
-func (s *Server) next(req *request) (reply, *fault) {
-	if s.turn == len(s.plan) {
-		return nil, &fault{message: fmt.Sprintf("the script has %d turns, and this request comes after them", len(s.plan))}
-	}
+func (s *Server) next(req *request) reply {
+	must(s.turn < len(s.plan), faultf("the script has %d turns, and this request comes after them", len(s.plan)))
 	turn := s.plan[s.turn]
 	s.turn++
-	return compose(s.api, req, turn, s.turn)
+	switch s.api {
+	case Messages:
+		return composeMessage(req, turn, s.turn)
+	case Chat:
+		return composeChat(req, turn, s.turn)
+	default:
+		return composeResponse(req, turn, s.turn)
+	}
 }
 
 // reply is an answer in one of the formats.
 type reply interface {
 	whole() any
 	events() []event
-}
-
-func compose(api API, req *request, turn Turn, number int) (reply, *fault) {
-	switch api {
-	case Messages:
-		return composeMessage(req, turn, number)
-	case Chat:
-		return composeChat(req, turn, number), nil
-	default:
-		return composeResponse(req, turn, number)
-	}
 }
 
 // event is one server-sent event.

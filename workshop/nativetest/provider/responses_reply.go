@@ -3,6 +3,7 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // Answers of OpenAI's Responses API.
@@ -12,7 +13,7 @@ type response struct {
 	items     []object
 }
 
-func composeResponse(req *request, turn Turn, number int) (reply, *fault) {
+func composeResponse(req *request, turn Turn, number int) reply {
 	r := &response{id: fmt.Sprintf("resp_%02d", number), model: req.model}
 	if turn.Text != "" {
 		r.items = append(r.items, object{
@@ -23,9 +24,8 @@ func composeResponse(req *request, turn Turn, number int) (reply, *fault) {
 	for i, call := range turn.Calls {
 		id := fmt.Sprintf("%02d_%d", number, i)
 		native := call.Name == "tool_search" && req.search == "client" && req.tools[call.Name] == nil
+		must(!call.Server || req.search == "server", faultf("the script searches with the provider's tool, which the request does not have"))
 		switch {
-		case call.Server && req.search != "server":
-			return nil, faultf("the script searches with the provider's tool, which the request does not have")
 		case call.Server:
 			r.addServerSearch(id, call, req)
 		case native:
@@ -40,7 +40,7 @@ func composeResponse(req *request, turn Turn, number int) (reply, *fault) {
 			})
 		}
 	}
-	return r, nil
+	return r
 }
 
 // anyJSON returns the value of a JSON text, or the text itself if it is not JSON.
@@ -132,12 +132,7 @@ func (r *response) streamCall(add func(string, object), i int, item object) {
 
 // with returns a copy of an object with some keys changed.
 func with(base, changed object) object {
-	merged := make(object, len(base)+len(changed))
-	for key, value := range base {
-		merged[key] = value
-	}
-	for key, value := range changed {
-		merged[key] = value
-	}
+	merged := maps.Clone(base)
+	maps.Copy(merged, changed)
 	return merged
 }
