@@ -89,7 +89,8 @@ func readChatMessages(messages []object) {
 	from := 0         // the message that made them
 	mustBeAnswered := func() {
 		must(len(open) == 0, faultf("An assistant message with 'tool_calls' must be followed by tool messages "+
-			"responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s", strings.Join(open, ", ")).at("messages.[%d].role", from))
+			"responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
+			strings.Join(open, ", ")).at("messages.[%d].role", from))
 	}
 	for i, m := range messages {
 		role, id := text(m, "role"), text(m, "tool_call_id")
