@@ -32,9 +32,14 @@ type Query struct {
 	File   string     // the file it was read from, for errors; "" means none
 	Line   int
 
-	// MaxRank is the rank, from 1, that each of the groups must reach, for
-	// [QueryResult.Missed]. 0 means that any rank will do.
+	// MaxRank is the rank, from 1, that each of the groups must reach, for toolsearch eval and
+	// toolsearchtest.TestCatalog. 0 means that any rank will do.
 	MaxRank int
+
+	// What Run measured, in the queries of its Report.
+	Found  []string  // names of the tools found, best first, at most Options.Depth
+	Ranks  []int     // rank of each of Groups, from 1; 0 means not found
+	Values []float64 // value of each of Report.Metrics
 }
 
 // where names the query in an error.

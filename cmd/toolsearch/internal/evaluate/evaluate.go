@@ -12,6 +12,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/goals"
 )
 
 // Help is the help text of the command eval.
@@ -55,13 +56,21 @@ type command struct {
 }
 
 type evalOutput struct {
-	Tools     int              `json:"tools"`
-	Queries   int              `json:"queries"`
-	Searchers []searcherOutput `json:"searchers"`
-	Short     []eval.Shortfall `json:"short,omitempty"`  // metrics below what was asked for
-	Misses    []eval.Miss      `json:"misses,omitempty"` // the queries to blame
+	Tools     int               `json:"tools"`
+	Queries   int               `json:"queries"`
+	Searchers []searcherOutput  `json:"searchers"`
+	Short     []goals.Shortfall `json:"short,omitempty"`  // metrics below what was asked for
+	Misses    []goals.Miss      `json:"misses,omitempty"` // the queries to blame
 	// Difference is the second searcher minus the first, by metric.
-	Difference map[string]eval.Difference `json:"difference,omitempty"`
+	Difference map[string]difference `json:"difference,omitempty"`
+}
+
+// A difference is what the second searcher adds to a metric.
+type difference struct {
+	Mean   eval.Estimate `json:"mean"`
+	Wins   int           `json:"wins"` // queries on which the second is better
+	Ties   int           `json:"ties"`
+	Losses int           `json:"losses"`
 }
 
 type searcherOutput struct {
@@ -70,7 +79,7 @@ type searcherOutput struct {
 	Metrics  map[string]eval.Estimate            `json:"metrics"`
 	Kinds    map[string]map[string]eval.Estimate `json:"kinds,omitempty"`
 	Queries  []queryOutput                       `json:"queries,omitempty"` // with -v
-	Misses   []eval.Miss                         `json:"misses,omitempty"`  // with -v: where other tools came first
+	Misses   []goals.Miss                        `json:"misses,omitempty"`  // with -v: where other tools came first
 }
 
 type queryOutput struct {
@@ -112,7 +121,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	goals, err := c.goals(ctx, names[0])
+	want, err := c.goals(ctx, names[0])
 	if err != nil {
 		return cli.Failed, err
 	}
@@ -152,21 +161,21 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 		if c.verbose {
 			for _, q := range report.Queries {
-				s.Queries = append(s.Queries, queryOutput{q.Query.ID, q.Ranks})
+				s.Queries = append(s.Queries, queryOutput{q.ID, q.Ranks})
 			}
-			if s.Misses, err = report.Misses(ctx, tools, nil); err != nil {
+			if s.Misses, err = goals.Misses(ctx, report, tools, indexes[i]); err != nil {
 				return cli.Failed, err
 			}
 		}
 		reports, output.Searchers = append(reports, report), append(output.Searchers, s)
 	}
-	var comparison []eval.Difference
+	var comparison []difference
 	if len(reports) == 2 { // a comparison of two searchers has no goals
-		if comparison, err = eval.Compare(reports[0], reports[1]); err != nil {
+		if comparison, err = compare(reports[0], reports[1]); err != nil {
 			return cli.Failed, err
 		}
 		output.Difference = byMetric(reports[0].Metrics, comparison)
-	} else if output.Short, output.Misses, err = reports[0].Check(ctx, tools, goals); err != nil {
+	} else if output.Short, output.Misses, err = want.Check(ctx, reports[0], tools, indexes[0]); err != nil {
 		return cli.Failed, err
 	}
 	code := cli.FoundIf(len(output.Short)+len(output.Misses) == 0)
@@ -179,12 +188,34 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		c.printMisses("other tools came first, with "+searchers.Label(s.Name), s.Misses, 0)
 	}
 	c.printShort(output.Short)
-	missed := slices.DeleteFunc(output.Misses, func(m eval.Miss) bool { // those were printed above
-		return slices.ContainsFunc(output.Searchers[0].Misses, func(printed eval.Miss) bool { return printed.ID == m.ID })
+	missed := slices.DeleteFunc(output.Misses, func(m goals.Miss) bool { // those were printed above
+		return slices.ContainsFunc(output.Searchers[0].Misses, func(printed goals.Miss) bool { return printed.ID == m.ID })
 	})
 	const shown = 20
 	c.printMisses("misses", missed, shown)
 	return code, nil
+}
+
+func compare(a, b *eval.Report) ([]difference, error) {
+	report, err := eval.Compare(a, b)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]difference, len(report.Metrics))
+	for m := range list {
+		list[m].Mean = report.Means[m]
+		for _, q := range report.Queries {
+			switch {
+			case q.Values[m] > 0:
+				list[m].Wins++
+			case q.Values[m] < 0:
+				list[m].Losses++
+			default:
+				list[m].Ties++
+			}
+		}
+	}
+	return list, nil
 }
 
 func byMetric[T any](metrics []string, values []T) map[string]T {
@@ -195,7 +226,7 @@ func byMetric[T any](metrics []string, values []T) map[string]T {
 	return named
 }
 
-func (c *command) printEval(names []string, reports []*eval.Report, comparison []eval.Difference) {
+func (c *command) printEval(names []string, reports []*eval.Report, comparison []difference) {
 	var labels []string
 	for _, name := range names {
 		labels = append(labels, searchers.Label(name))
@@ -226,7 +257,7 @@ func (c *command) printEval(names []string, reports []*eval.Report, comparison [
 }
 
 // meansTable is the table of all metrics, with or without their intervals.
-func meansTable(names []string, reports []*eval.Report, comparison []eval.Difference, intervals bool) *cli.Table {
+func meansTable(names []string, reports []*eval.Report, comparison []difference, intervals bool) *cli.Table {
 	estimate := func(e eval.Estimate, format string) string {
 		text := fmt.Sprintf(format, 100*e.Value)
 		if intervals {
@@ -247,11 +278,11 @@ func meansTable(names []string, reports []*eval.Report, comparison []eval.Differ
 		}
 		if comparison != nil {
 			d := comparison[m]
-			difference := estimate(d.Mean, "%+.1f")
-			if intervals && d.Certain() {
-				difference += " *"
+			change := estimate(d.Mean, "%+.1f")
+			if intervals && (d.Mean.Low > 0 || d.Mean.High < 0) {
+				change += " *"
 			}
-			cells = append(cells, difference, fmt.Sprint(d.Wins), fmt.Sprint(d.Ties), fmt.Sprint(d.Losses))
+			cells = append(cells, change, fmt.Sprint(d.Wins), fmt.Sprint(d.Ties), fmt.Sprint(d.Losses))
 		}
 		t.Row(cells...)
 	}
@@ -284,11 +315,11 @@ func (c *command) printQueries(names []string, reports []*eval.Report) {
 	var t cli.Table
 	t.Row(append(append([]string{"id"}, names...), "query")...)
 	for i, q := range reports[0].Queries {
-		cells := []string{cli.OneLine(q.Query.ID, 40)}
+		cells := []string{cli.OneLine(q.ID, 40)}
 		for _, report := range reports {
 			cells = append(cells, cli.Ranks(report.Queries[i].Ranks...))
 		}
-		t.Row(append(cells, cli.OneLine(q.Query.Text, 80))...)
+		t.Row(append(cells, cli.OneLine(q.Text, 80))...)
 	}
 	fmt.Fprintln(c.Out)
 	c.Print(&t)

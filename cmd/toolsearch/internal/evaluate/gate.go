@@ -8,39 +8,39 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
-	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/goals"
 )
 
 // What an evaluation must reach, for a catalog's own tests: -min for a metric, -baseline for what
-// it reached before, and max_rank for a query. Package eval judges. This file reads the flags,
+// it reached before, and max_rank for a query. Package goals judges. This file reads the flags,
 // and prints what falls short with the queries to blame, what came first instead, and why.
 
 // goals reads -min, -baseline and -tolerance.
-func (c *command) goals(ctx context.Context, searcher string) (eval.Goals, error) {
-	goals := eval.Goals{Min: make(map[string]float64), Tolerance: c.tolerance}
+func (c *command) goals(ctx context.Context, searcher string) (want goals.Goals, err error) {
+	want = goals.Goals{Min: make(map[string]float64), Tolerance: c.tolerance}
 	if c.tolerance < 0 || c.tolerance >= 1 || math.IsNaN(c.tolerance) {
-		return goals, cli.WrongUsage("eval: -tolerance %v: want a share from 0 to 1", c.tolerance)
+		return want, cli.WrongUsage("eval: -tolerance %v: want a share from 0 to 1", c.tolerance)
 	}
 	for _, one := range c.minima {
 		metric, share, _ := strings.Cut(one, "=")
 		value, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
 		if err != nil || !(value >= 0 && value <= 1) {
-			return goals, cli.WrongUsage("eval: -min %s: want METRIC=SHARE with a share from 0 to 1, such as R@5=0.9", one)
+			return want, cli.WrongUsage("eval: -min %s: want METRIC=SHARE with a share from 0 to 1, such as R@5=0.9", one)
 		}
-		goals.Min[strings.TrimSpace(metric)] = value
+		want.Min[strings.TrimSpace(metric)] = value
 	}
 	if c.baseline == "" {
-		return goals, nil
+		return want, nil
 	}
 	file, data, err := c.ReadFile(ctx, c.baseline)
 	if err == nil {
-		goals.Baseline, err = eval.ReadBaseline(data, file, searcher)
+		want.Baseline, err = goals.ReadBaseline(data, file, searcher)
 	}
-	return goals, err
+	return want, err
 }
 
 // printShort prints the metrics that fell short.
-func (c *command) printShort(short []eval.Shortfall) {
+func (c *command) printShort(short []goals.Shortfall) {
 	if len(short) == 0 {
 		return
 	}
@@ -55,7 +55,7 @@ func (c *command) printShort(short []eval.Shortfall) {
 
 // printMisses prints the first misses, or all if most is 0: where the wanted tools are, and what
 // came first instead.
-func (c *command) printMisses(heading string, misses []eval.Miss, most int) {
+func (c *command) printMisses(heading string, misses []goals.Miss, most int) {
 	if len(misses) == 0 {
 		return
 	}
