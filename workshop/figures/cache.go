@@ -34,75 +34,56 @@ func (p prices) over(all prices) bill {
 	return bill{more(p.uncached, all.uncached), more(p.cold, all.cold), more(p.warm, all.warm)}
 }
 
-// pricesOf plays a conversation in a way.
-func pricesOf(ctx context.Context, tools []*schema.ToolInfo, way cost.Way, shape cost.Shape) (p prices, err error) {
-	caching, ok := cost.Named(cost.Providers(), pricedBy)
-	if !ok {
-		return p, fmt.Errorf("no prices of %s", pricedBy)
+// shown is the conversation of the tables that have only one.
+var shown = cost.Shape{History: 20_000, Calls: 10, Loads: 3}
+
+func providerNamed(name string) (*cost.Provider, error) {
+	if p, ok := cost.Named(cost.Providers(), name); ok {
+		return p, nil
 	}
-	plain := *caching
-	plain.Cache = cost.CacheNone
-	played, err := cost.Replay(ctx, tools, way.Config(len(tools)), caching.Wire, cost.Script(tools, shape))
-	if err != nil {
-		return p, err
-	}
-	return prices{
-		uncached: plain.Price(cost.Sum(plain.Bill(nil, played.Requests))),
-		cold:     caching.Price(cost.Sum(caching.Bill(nil, played.Requests))),
-		warm:     caching.Price(cost.Sum(caching.Bill(played.Earlier, played.Requests))),
-	}, nil
+	return nil, fmt.Errorf("no prices of %s", name)
 }
 
-// billed are the protocols whose bills the pages have, in the order of the columns.
-var billed = []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences}
-
-// bills returns the rows of the table of bills.
-func bills(ctx context.Context) (table, error) {
-	tools, err := quickstartTools(ctx)
+// billsOf returns what a conversation costs under each of some protocols.
+func billsOf(ctx context.Context, tools []*schema.ToolInfo, shape cost.Shape, protocols ...toolsearch.Protocol) (bills []string, err error) {
+	p, err := providerNamed(pricedBy)
 	if err != nil {
 		return nil, err
 	}
-	rows := table{}
+	conversation := cost.Script(tools, shape)
+	all, err := idea{}.prices(ctx, tools, p, cost.Way{All: true}, conversation)
+	for i := 0; err == nil && i < len(protocols); i++ {
+		var ours prices
+		ours, err = idea{}.prices(ctx, tools, p, cost.Way{Protocol: protocols[i]}, conversation)
+		bills = append(bills, ours.over(all).String())
+	}
+	return bills, err
+}
+
+// bills returns the rows of the table of bills, with a column for each of three protocols.
+func bills(ctx context.Context, tools []*schema.ToolInfo) (rows table, err error) {
+	rows = table{}
 	for _, shape := range cost.Shapes {
-		all, err := pricesOf(ctx, tools, cost.Way{All: true}, shape)
+		rows[shape.String()], err = billsOf(ctx, tools, shape,
+			toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences)
 		if err != nil {
 			return nil, err
 		}
-		var row []string
-		for _, protocol := range billed {
-			ours, err := pricesOf(ctx, tools, cost.Way{Protocol: protocol}, shape)
-			if err != nil {
-				return nil, err
-			}
-			row = append(row, ours.over(all).String())
-		}
-		rows[shape.String()] = row
 	}
 	return rows, nil
 }
 
 // protocolBills returns what each protocol costs in one of the conversations.
-func protocolBills(ctx context.Context) (table, error) {
-	tools, err := quickstartTools(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shape := cost.Shape{History: 20_000, Calls: 10, Loads: 3}
-	all, err := pricesOf(ctx, tools, cost.Way{All: true}, shape)
-	if err != nil {
-		return nil, err
-	}
-	rows := table{"`ProtocolRegexp`": {notMeasured}} // the replay asks by names, not by patterns
+func protocolBills(ctx context.Context, tools []*schema.ToolInfo) (rows table, err error) {
+	rows = table{"`ProtocolRegexp`": {notMeasured}} // the replay asks by names, not by patterns
 	for name, protocol := range map[string]toolsearch.Protocol{
 		"`ProtocolToolSearch`": toolsearch.ProtocolToolSearch, "`ProtocolDispatch`": toolsearch.ProtocolDispatch,
 		"`ProtocolSearchAdd`": toolsearch.ProtocolSearchAdd, "`ProtocolRanked`": toolsearch.ProtocolRanked,
 		"`ProtocolFor(model)`": toolsearch.ProtocolNativeReferences,
 	} {
-		ours, err := pricesOf(ctx, tools, cost.Way{Protocol: protocol}, shape)
-		if err != nil {
+		if rows[name], err = billsOf(ctx, tools, shown, protocol); err != nil {
 			return nil, err
 		}
-		rows[name] = []string{ours.over(all).String()}
 	}
 	return rows, nil
 }
@@ -120,14 +101,10 @@ func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo, err error) 
 
 // advice returns the rows of the table of recommendations: for each provider the way to take, and
 // the way without native search.
-func advice(ctx context.Context) (table, error) {
-	tools, err := quickstartTools(ctx)
-	if err != nil {
-		return nil, err
-	}
+func advice(ctx context.Context, tools []*schema.ToolInfo) (table, error) {
 	rows := table{}
 	for _, p := range cost.Providers() {
-		r, err := cost.Compare(ctx, tools, &p, []cost.Shape{{History: 20_000, Calls: 10, Loads: 3}})
+		r, err := cost.Compare(ctx, tools, &p, []cost.Shape{shown})
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cloudwego/eino/schema"
+
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
 // The measured tables of the READMEs and of docs/. A comment in front of a table names it:
@@ -50,17 +53,18 @@ func measure(ctx context.Context, root string) (map[string]table, error) {
 		}
 		tables["settings"][name] = cells(c.list, c.loaded)
 	}
-	var err error
-	if tables["bills"], err = bills(ctx); err != nil {
+	tools, err := quickstartTools(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if tables["protocol-bills"], err = protocolBills(ctx); err != nil {
-		return nil, err
+	for name, measure := range map[string]func(context.Context, []*schema.ToolInfo) (table, error){
+		"bills": bills, "protocol-bills": protocolBills, "advice": advice, "ideas": ideaRows,
+	} {
+		if tables[name], err = measure(ctx, tools); err != nil {
+			return nil, err
+		}
 	}
-	if tables["advice"], err = advice(ctx); err != nil {
-		return nil, err
-	}
-	if tables["ideas"], tables["ideas-400"], err = ideaTables(ctx); err != nil {
+	if tables["ideas-400"], err = ideaRows(ctx, cost.Tools(400, 120)); err != nil { // a larger catalog
 		return nil, err
 	}
 	return tables, addSearchers(tables["searchers"], root)
