@@ -31,13 +31,3 @@ func (c *Catalog) Annotate(info *schema.ToolInfo) search.Annotation {
 func (c *Catalog) Compile(ctx context.Context, index search.Indexer) (*toolsearch.Catalog, error) {
 	return toolsearch.NewCatalogFromInfos(ctx, c.Tools, &toolsearch.CatalogOptions{Annotate: c.Annotate, Index: index})
 }
-
-// searcher returns the searcher that Compile builds, and its documents.
-func (c *Catalog) searcher(ctx context.Context, index search.Indexer) (docs []search.Document, s search.Searcher, err error) {
-	_, err = c.Compile(ctx, func(ctx context.Context, given []search.Document) (search.Searcher, error) {
-		docs = given
-		s, err = index(ctx, given)
-		return s, err
-	})
-	return docs, s, err
-}

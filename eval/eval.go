@@ -115,7 +115,11 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 			return nil, fmt.Errorf("eval: %s: the rank %d is beyond the %d hits of a query", query.where(), query.MaxRank, options.Depth)
 		}
 	}
-	docs, searcher, err := catalog.searcher(ctx, options.Index)
+	docs, err := search.Documents(catalog.Tools, catalog.Annotate)
+	if err != nil {
+		return nil, err
+	}
+	searcher, err := options.Index(ctx, docs)
 	if err != nil {
 		return nil, err
 	}

@@ -102,8 +102,7 @@ func TestCatalogFormats(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			catalog := testtools.Must(ReadCatalog(strings.NewReader(test.text), "file"))(t)
-			docs, _, err := catalog.searcher(t.Context(), search.Keyword)
-			require.NoError(t, err)
+			docs := testtools.Must(search.Documents(catalog.Tools, catalog.Annotate))(t)
 			var got []string
 			for _, doc := range docs {
 				got = append(got, fmt.Sprintf("%s|%s|%s", doc.Name, doc.Description, doc.Namespace))

@@ -136,7 +136,7 @@ func checkContext(s *subject) {
 
 // checkUnchanged builds and uses a Searcher, and then compares its documents with fresh documents.
 func checkUnchanged(s *subject) {
-	given, want := s.documents(), s.documents()
+	given, want := contractDocuments(), contractDocuments()
 	searcher, err := s.index(s.ctx, given)
 	must(err == nil, "%w", err)
 	other := &subject{ctx: s.ctx, searcher: searcher}

@@ -129,7 +129,7 @@ type subject struct {
 func newSubject(ctx context.Context, index search.Indexer) (*subject, error) {
 	s := &subject{ctx: ctx, index: index}
 	return s, breachOf(func() {
-		s.docs = s.documents()
+		s.docs = contractDocuments()
 		s.searcher = s.build(s.docs)
 		ready := func(context.Context, []search.Document) (search.Searcher, error) { return s.searcher, nil }
 		var err error
@@ -251,14 +251,9 @@ func toolOf(name, description string, parameter ...string) *schema.ToolInfo {
 	return info
 }
 
-// documents makes the documents of a catalog of new contractTools.
-func (s *subject) documents() (docs []search.Document) {
-	_, err := toolsearch.NewCatalogFromInfos(s.ctx, contractTools(), &toolsearch.CatalogOptions{
-		Index: func(ctx context.Context, given []search.Document) (search.Searcher, error) {
-			docs = given
-			return search.Keyword(ctx, nil)
-		},
-	})
+// contractDocuments makes the documents of new contractTools.
+func contractDocuments() []search.Document {
+	docs, err := search.Documents(contractTools(), nil)
 	must(err == nil, "%w", err)
 	return docs
 }

@@ -48,7 +48,7 @@ func BenchmarkBuild(b *testing.B) {
 func eachContestant(b *testing.B, bench func(*testing.B, *contest)) {
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprintf("tools=%d", size), func(b *testing.B) {
-			f, err := newField(b.Context(), size)
+			f, err := newField(size)
 			if err != nil {
 				b.Fatal(err)
 			}

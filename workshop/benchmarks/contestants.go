@@ -49,21 +49,12 @@ type field struct {
 
 // newField compiles a catalog of size tools into documents. This work is the same for every
 // Indexer, so it is measured apart.
-func newField(ctx context.Context, size int) (*field, error) {
+func newField(size int) (*field, error) {
 	f := &field{}
 	f.infos, f.questions = Tools(size)
-	_, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, &toolsearch.CatalogOptions{Index: func(_ context.Context, docs []search.Document) (search.Searcher, error) {
-		f.docs = docs
-		return nobody{}, nil
-	}})
+	var err error
+	f.docs, err = search.Documents(f.infos, nil)
 	return f, err
-}
-
-// nobody is a searcher that finds nothing.
-type nobody struct{}
-
-func (nobody) Search(context.Context, search.Query) (search.Hits, error) {
-	return search.Hits{}, nil
 }
 
 // door returns the tool_search tool over a searcher, so that a call is measured from arguments

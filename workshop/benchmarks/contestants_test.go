@@ -55,7 +55,7 @@ func definitionOf(t *testing.T, info *schema.ToolInfo) string {
 
 // The comparison is fair only if every contestant finds the right tools.
 func TestEveryContestantFindsTheNamedTool(t *testing.T) {
-	f := testtools.Must(newField(t.Context(), 1000))(t)
+	f := testtools.Must(newField(1000))(t)
 	for _, c := range Contestants {
 		t.Run(c.Name, func(t *testing.T) {
 			searcher := testtools.Must(c.Index(t.Context(), f.docs))(t)
@@ -68,7 +68,7 @@ func TestEveryContestantFindsTheNamedTool(t *testing.T) {
 				if c.Name == "Similarity" {
 					limit = 25 // it compares whole texts, and a server's tools have similar texts
 				}
-				names := testtools.Must(ask(t.Context(), door, arguments(c.words(q), limit)))(t)
+				names := testtools.Must(testtools.Oracle{InvokableTool: door}.Search(t.Context(), c.words(q), limit))(t)
 				assert.NotEmpty(t, names, "found by %q", c.words(q))
 				if q.Named {
 					assert.Contains(t, names, q.Tool, "found by %q", c.words(q))

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -63,7 +64,7 @@ const (
 // MeasureSpeed measures every contestant over a catalog of size tools.
 func MeasureSpeed(ctx context.Context, size int, progress func(string)) (Prepare, []Speed, error) {
 	start := time.Now()
-	f, err := newField(ctx, size)
+	f, err := newField(size)
 	if err != nil {
 		return Prepare{}, nil, err
 	}
@@ -137,7 +138,7 @@ func (c *contest) open(ctx context.Context) (err error) {
 	c.door, err = c.field.door(ctx, c.searcher)
 	c.times = make([][]time.Duration, len(c.field.questions))
 	for _, q := range c.field.questions {
-		c.arguments = append(c.arguments, arguments(c.words(q), toolsearch.DefaultMaxResults))
+		c.arguments = append(c.arguments, testtools.SearchArguments(c.words(q), toolsearch.DefaultMaxResults))
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -61,15 +62,7 @@ func (x *usual) Search(_ context.Context, q search.Query) (search.Hits, error) {
 			hits = append(hits, search.Hit{Doc: doc, Score: score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b search.Hit) int { // equal scores in the catalog's order
-		switch {
-		case a.Score > b.Score:
-			return -1
-		case a.Score < b.Score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(hits, func(a, b search.Hit) int { return cmp.Compare(b.Score, a.Score) }) // equal scores in the catalog's order
 	if q.Limit > 0 {
 		hits = hits[:min(q.Limit, len(hits))]
 	}
