@@ -37,81 +37,64 @@ func (p prices) over(all prices) bill {
 // shown is the conversation of the tables that have only one.
 var shown = cost.Shape{History: 20_000, Calls: 10, Loads: 3}
 
-func providerNamed(name string) (*cost.Provider, error) {
-	if p, ok := cost.Named(cost.Providers(), name); ok {
-		return p, nil
+func providerNamed(name string) *cost.Provider {
+	p, ok := cost.Named(cost.Providers(), name)
+	if !ok {
+		panic("no prices of " + name)
 	}
-	return nil, fmt.Errorf("no prices of %s", name)
+	return p
 }
 
 // billsOf returns what a conversation costs under each of some protocols.
-func billsOf(ctx context.Context, tools []*schema.ToolInfo, shape cost.Shape, protocols ...toolsearch.Protocol) (bills []string, err error) {
-	p, err := providerNamed(pricedBy)
-	if err != nil {
-		return nil, err
+func billsOf(ctx context.Context, tools []*schema.ToolInfo, shape cost.Shape, protocols ...toolsearch.Protocol) (bills []string) {
+	p, conversation := providerNamed(pricedBy), cost.Script(tools, shape)
+	all := idea{}.prices(ctx, tools, p, cost.Way{All: true}, conversation)
+	for _, protocol := range protocols {
+		bills = append(bills, idea{}.prices(ctx, tools, p, cost.Way{Protocol: protocol}, conversation).over(all).String())
 	}
-	conversation := cost.Script(tools, shape)
-	all, err := idea{}.prices(ctx, tools, p, cost.Way{All: true}, conversation)
-	for i := 0; err == nil && i < len(protocols); i++ {
-		var ours prices
-		ours, err = idea{}.prices(ctx, tools, p, cost.Way{Protocol: protocols[i]}, conversation)
-		bills = append(bills, ours.over(all).String())
-	}
-	return bills, err
+	return bills
 }
 
 // bills returns the rows of the table of bills, with a column for each of three protocols.
-func bills(ctx context.Context, tools []*schema.ToolInfo) (rows table, err error) {
-	rows = table{}
+func bills(ctx context.Context, tools []*schema.ToolInfo) table {
+	rows := table{}
 	for _, shape := range cost.Shapes {
-		rows[shape.String()], err = billsOf(ctx, tools, shape,
+		rows[shape.String()] = billsOf(ctx, tools, shape,
 			toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences)
-		if err != nil {
-			return nil, err
-		}
 	}
-	return rows, nil
+	return rows
 }
 
 // protocolBills returns what each protocol costs in one of the conversations.
-func protocolBills(ctx context.Context, tools []*schema.ToolInfo) (rows table, err error) {
-	rows = table{"`ProtocolRegexp`": {notMeasured}} // the replay asks by names, not by patterns
+func protocolBills(ctx context.Context, tools []*schema.ToolInfo) table {
+	rows := table{"`ProtocolRegexp`": {notMeasured}} // the replay asks by names, not by patterns
 	for name, protocol := range map[string]toolsearch.Protocol{
 		"`ProtocolToolSearch`": toolsearch.ProtocolToolSearch, "`ProtocolDispatch`": toolsearch.ProtocolDispatch,
 		"`ProtocolSearchAdd`": toolsearch.ProtocolSearchAdd, "`ProtocolRanked`": toolsearch.ProtocolRanked,
 		"`ProtocolFor(model)`": toolsearch.ProtocolNativeReferences,
 	} {
-		if rows[name], err = billsOf(ctx, tools, shown, protocol); err != nil {
-			return nil, err
-		}
+		rows[name] = billsOf(ctx, tools, shown, protocol)
 	}
-	return rows, nil
+	return rows
 }
 
-func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo, err error) {
+func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo) {
 	for _, t := range services.Tools() {
-		info, err := t.Info(ctx)
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, info)
+		infos = append(infos, must(t.Info(ctx)))
 	}
-	return infos, nil
+	return infos
 }
 
 // advice returns the rows of the table of recommendations: for each provider the way to take, and
 // the way without native search.
-func advice(ctx context.Context, tools []*schema.ToolInfo) (table, error) {
+func advice(ctx context.Context, tools []*schema.ToolInfo) table {
 	rows := table{}
 	for _, p := range cost.Providers() {
-		r, err := cost.Compare(ctx, tools, &p, []cost.Shape{shown})
-		if err != nil {
-			return nil, err
-		}
+		r := must(cost.Compare(ctx, tools, &p, []cost.Shape{shown}))
 		change := func(way cost.Way) string {
 			return fmt.Sprintf("`%v`, %+.0f %%", way, 100*(r.Price(way)/r.Price(cost.Way{All: true})-1))
 		}
 		rows["`"+p.Name+"`"] = cells(p.Model, change(cost.Way{Protocol: toolsearch.ProtocolToolSearch}), change(r.Take(true)), change(r.Take(false)))
 	}
-	return rows, nil
+	return rows
 }

@@ -42,7 +42,7 @@ var ideas = map[string]idea{
 
 // ideaRows returns a row for each idea: how much more the conversation costs with it than without
 // it, cold and warm, by provider and protocol.
-func ideaRows(ctx context.Context, tools []*schema.ToolInfo) (table, error) {
+func ideaRows(ctx context.Context, tools []*schema.ToolInfo) table {
 	conversation := cost.Script(tools, shown)
 	var words []string // the user's, who names all three tools
 	for _, step := range conversation.Steps {
@@ -54,34 +54,23 @@ func ideaRows(ctx context.Context, tools []*schema.ToolInfo) (table, error) {
 	rows := table{}
 	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
 		for _, name := range []string{"anthropic", "openai"} {
-			p, err := providerNamed(name)
-			if err != nil {
-				return nil, err
-			}
-			way := cost.Way{Protocol: protocol}
-			without, err := idea{}.prices(ctx, tools, p, way, conversation)
-			if err != nil {
-				return nil, err
-			}
+			p, way := providerNamed(name), cost.Way{Protocol: protocol}
+			without := idea{}.prices(ctx, tools, p, way, conversation)
 			for label, idea := range ideas {
 				cell := notMeasured
 				if !idea.notDispatch || protocol != toolsearch.ProtocolDispatch {
-					with, err := idea.prices(ctx, tools, p, way, conversation)
-					if err != nil {
-						return nil, err
-					}
-					bill := with.over(without)
+					bill := idea.prices(ctx, tools, p, way, conversation).over(without)
 					cell = fmt.Sprintf("%+d / %+d %%", bill.cold, bill.warm)
 				}
 				rows[label] = append(rows[label], cell)
 			}
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // prices plays a conversation in a way.
-func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Provider, way cost.Way, c cost.Conversation) (prices, error) {
+func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Provider, way cost.Way, c cost.Conversation) prices {
 	config, plain := way.Config(len(tools)), *p
 	plain.Cache = cost.CacheNone
 	if i.config != nil {
@@ -90,10 +79,7 @@ func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Prov
 	if i.conversation != nil {
 		i.conversation(&c)
 	}
-	played, err := cost.Replay(ctx, tools, config, p.Wire, c)
-	if err != nil {
-		return prices{}, err
-	}
+	played := must(cost.Replay(ctx, tools, config, p.Wire, c))
 	if i.requests != nil {
 		i.requests(played.Earlier)
 		i.requests(played.Requests)
@@ -102,5 +88,5 @@ func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Prov
 		uncached: p.Price(cost.Sum(plain.Bill(nil, played.Requests))),
 		cold:     p.Price(cost.Sum(p.Bill(nil, played.Requests))),
 		warm:     p.Price(cost.Sum(p.Bill(played.Earlier, played.Requests))),
-	}, nil
+	}
 }
