@@ -135,13 +135,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.got = append(s.got, entry)
 	if req.stream {
 		w.Header().Set("Content-Type", "text/event-stream")
-		for _, e := range answer.events() {
+		for _, e := range answer.events {
 			e.write(w)
 		}
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer.whole())
+	_ = json.NewEncoder(w).Encode(answer.whole)
 }
 
 // next makes the answer of the next turn. Ids are made of the numbers of the turn and the
@@ -161,9 +161,9 @@ func (s *Server) next(req *request) reply {
 }
 
 // reply is an answer in one of the formats.
-type reply interface {
-	whole() any
-	events() []event
+type reply struct {
+	whole  object
+	events []event // the same as a stream
 }
 
 // event is one server-sent event.
