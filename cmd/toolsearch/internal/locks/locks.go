@@ -216,7 +216,7 @@ func (c *command) write() (int, error) {
 	for _, f := range c.findings {
 		if f.Kind == lock.Refused {
 			fmt.Fprintln(c.Stderr, f)
-			code = cli.ToFix
+			code = cli.Nothing
 		}
 	}
 	fmt.Fprintf(c.Out, "%s: %s\n", c.path, cli.Plural(len(c.file.Definitions()), "tool"))
