@@ -226,33 +226,22 @@ type costWay struct {
 
 // costRuns puts the outcomes of a report in the order of the table.
 func costRuns(r *cost.Report) (runs []costRun) {
-	states := []string{"cold", "warm"}
-	if r.Provider.Cache == cost.CacheNone {
-		states = []string{"none"}
-	}
 	for _, row := range r.Rows {
-		for _, state := range states {
-			warm := state == "warm"
-			run := costRun{
-				Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads,
-				Cache: state, Take: row.Take(warm, true).String(), TakeText: row.Take(warm, false).String(),
-			}
-			for _, o := range row.Outcomes {
-				usage, price := o.Cold, o.ColdPrice
-				if warm {
-					usage, price = o.Warm, o.WarmPrice
-				}
-				way := costWay{
-					Way: o.Way.String(), Dollars: price, Requests: o.Calls, Searches: o.Searches, Changes: o.Changes,
-					Cached: usage.Cached, Written: usage.Written, Plain: usage.Plain, Output: usage.Output,
-				}
-				if len(run.Ways) > 0 && run.Ways[0].Dollars > 0 { // not for a free provider
-					way.Percent = 100 * (price/run.Ways[0].Dollars - 1)
-				}
-				run.Ways = append(run.Ways, way)
-			}
-			runs = append(runs, run)
+		run := costRun{
+			Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads,
+			Cache: row.Cache, Take: row.Take(true).String(), TakeText: row.Take(false).String(),
 		}
+		for _, o := range row.Outcomes {
+			way := costWay{
+				Way: o.Way.String(), Dollars: o.Price, Requests: o.Calls, Searches: o.Searches, Changes: o.Changes,
+				Cached: o.Usage.Cached, Written: o.Usage.Written, Plain: o.Usage.Plain, Output: o.Usage.Output,
+			}
+			if len(run.Ways) > 0 && run.Ways[0].Dollars > 0 { // not for a free provider
+				way.Percent = 100 * (o.Price/run.Ways[0].Dollars - 1)
+			}
+			run.Ways = append(run.Ways, way)
+		}
+		runs = append(runs, run)
 	}
 	return runs
 }
