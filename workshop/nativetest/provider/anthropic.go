@@ -1,9 +1,6 @@
 package provider
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // The rules of Anthropic's Messages API for a request and its tools.
 
@@ -20,8 +17,6 @@ func (r *request) readMessages() {
 	must(r.model != "", faultf("model: Field required"))
 	must(given, faultf("max_tokens: Field required"))
 	must(limit >= 1, faultf("max_tokens: must be greater than or equal to 1"))
-	n := breakpoints(r.body)
-	must(n <= 4, faultf("A maximum of 4 blocks with cache_control may be provided. Found %d.", n))
 	tools := list(r.body, "tools", faultf("tools: Input should be a valid list"))
 	for i, tool := range tools {
 		r.readAnthropicTool(i, tool)
@@ -75,24 +70,3 @@ func (r *request) readAnthropicTool(i int, tool object) {
 	must(!flag(tool, "defer_loading") || tool["cache_control"] == nil,
 		faultf("Tool '%s' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use prompt caching.", name))
 }
-
-// breakpoints counts the cache breakpoints anywhere in a request.
-func breakpoints(value any) (n int) {
-	switch value := value.(type) {
-	case object:
-		for key, inner := range value {
-			if key == "cache_control" && inner != nil {
-				n++
-			} else if key != "input" && key != "input_schema" {
-				n += breakpoints(inner)
-			}
-		}
-	case []any:
-		for _, inner := range value {
-			n += breakpoints(inner)
-		}
-	}
-	return n
-}
-
-func blank(s string) bool { return strings.TrimSpace(s) == "" }

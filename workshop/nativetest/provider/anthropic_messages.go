@@ -47,7 +47,7 @@ func blocksOf(m object, i, total int) []object {
 		kind, content := text(b, "type"), text(b, "text")
 		must(kind != "", faultf("messages.%d.content.%d.type: Field required", i, j))
 		must(kind != "text" || content != "", faultf("messages: text content blocks must be non-empty"))
-		must(kind != "text" || !blank(content), faultf("messages: text content blocks must contain non-whitespace text"))
+		must(kind != "text" || strings.TrimSpace(content) != "", faultf("messages: text content blocks must contain non-whitespace text"))
 	}
 	return blocks
 }
