@@ -20,16 +20,9 @@ without a name, are left out, with a note on standard error.
 `, "0 the tools were written, 2 a mistake or no answer")
 
 // List writes the tools of a catalog as JSONL.
-func List(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func List(ctx context.Context, call *cli.Call, args []string) int {
 	c, flags := NewReader(call)
-	_, err := c.Parse(flags, args, 0, 0, "CATALOG")
-	if err != nil {
-		return cli.Failed, err
-	}
-	read, err := c.Load(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
-	_, err = c.Out.Write(cli.Visible(c.lines(read.Tools)))
-	return cli.Found, err
+	cli.Must(c.Parse(flags, args, 0, 0, "CATALOG"))
+	cli.Must(c.Out.Write(cli.Visible(c.lines(cli.Must(c.Load(ctx)).Tools))))
+	return cli.Found
 }

@@ -35,6 +35,36 @@ func FoundIf(ok bool) int {
 	return Nothing
 }
 
+// A failure is an error that ends a command.
+type failure struct{ error }
+
+// Check ends the command over an error. Only the goroutine of the command may call it.
+func Check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// Must returns a value, or ends the command over an error.
+func Must[T any](value T, err error) T {
+	Check(err)
+	return value
+}
+
+// Run runs a command to its exit code, or to the error that ends it.
+func Run(command func() int) (code int, err error) {
+	defer func() {
+		switch recovered := recover().(type) {
+		case nil:
+		case failure:
+			code, err = Failed, recovered.error
+		default:
+			panic(recovered)
+		}
+	}()
+	return command(), nil
+}
+
 // A Call is one call of the program.
 type Call struct {
 	Name        string // of the command

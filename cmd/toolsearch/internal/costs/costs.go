@@ -73,7 +73,7 @@ func numbers(text string, names ...string) (list []int, err error) {
 }
 
 // Cost compares what conversations over a catalog cost.
-func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func Cost(ctx context.Context, call *cli.Call, args []string) int {
 	reader, flags := catalog.NewReader(call)
 	c := &command{Reader: reader}
 	asJSON := flags.Bool("json", false, "")
@@ -94,26 +94,16 @@ func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		c.shapes = append(c.shapes, s)
 		return nil
 	})
-	if _, err := c.Parse(flags, args, -1, 0, "CATALOG"); err != nil {
-		return cli.Failed, err
-	}
-	provider, err := c.provider(ctx, *prices, *name)
-	if err != nil {
-		return cli.Failed, err
-	}
+	cli.Must(c.Parse(flags, args, -1, 0, "CATALOG"))
+	provider := cli.Must(c.provider(ctx, *prices, *name))
 	var runs []cost.Run
 	if *log != "" {
 		if len(c.shapes) > 0 || c.made != "" {
-			return cli.Failed, cli.WrongUsage("cost: -log has the conversation already; leave out -shape and -made")
+			cli.Check(cli.WrongUsage("cost: -log has the conversation already; leave out -shape and -made"))
 		}
-		if runs, err = readFile(ctx, c, *log, cost.ReadLog); err != nil {
-			return cli.Failed, err
-		}
+		runs = cli.Must(readFile(ctx, c, *log, cost.ReadLog))
 	}
-	tools, err := c.tools(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
+	tools := cli.Must(c.tools(ctx))
 	if len(c.shapes) == 0 {
 		c.shapes = cost.Shapes
 	}
@@ -125,17 +115,16 @@ func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		return cost.Compare(ctx, tools, provider, c.shapes)
 	})
 	done()
-	if err == nil && *svg != "" {
-		err = draw(report, *svg)
-	}
-	if err != nil {
-		return cli.Failed, err
+	cli.Check(err)
+	if *svg != "" {
+		cli.Check(draw(report, *svg))
 	}
 	if *asJSON {
-		return cli.Found, c.PrintJSON(JSON(report))
+		cli.Check(c.PrintJSON(JSON(report)))
+	} else {
+		c.print(report)
 	}
-	c.print(report)
-	return cli.Found, nil
+	return cli.Found
 }
 
 // readFile reads a file of prices, or a log.

@@ -88,7 +88,7 @@ type queryOutput struct {
 }
 
 // Eval runs the command.
-func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func Eval(ctx context.Context, call *cli.Call, args []string) int {
 	choice, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
 	c := &command{Choice: choice}
 	defer c.Close()
@@ -101,11 +101,9 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		c.minima = append(c.minima, strings.Split(text, ",")...)
 		return nil
 	})
-	rest, err := c.Parse(flags, args, 1, 1, "CATALOG QUERIES")
-	if err != nil {
-		return cli.Failed, err
-	}
+	rest := cli.Must(c.Parse(flags, args, 1, 1, "CATALOG QUERIES"))
 	names := strings.Split(c.Searcher, ",")
+	var err error
 	switch {
 	case c.Operand == "-" && rest[0] == "-":
 		err = cli.WrongUsage("eval: only one file can be standard input")
@@ -118,25 +116,10 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	case len(names) > 1 && (len(c.minima) > 0 || c.baseline != ""):
 		err = cli.WrongUsage("eval: -min and -baseline want one searcher, not %s", c.Searcher)
 	}
-	if err != nil {
-		return cli.Failed, err
-	}
-	want, err := c.goals(ctx, names[0])
-	if err != nil {
-		return cli.Failed, err
-	}
-	indexes, err := c.Indexers(ctx, names...)
-	if err != nil {
-		return cli.Failed, err
-	}
-	tools, err := c.Catalog(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
-	queries, err := c.Queries(ctx, rest[0])
-	if err != nil {
-		return cli.Failed, err
-	}
+	cli.Check(err)
+	want, indexes := cli.Must(c.goals(ctx, names[0])), cli.Must(c.Indexers(ctx, names...))
+	tools := cli.Must(c.Catalog(ctx))
+	queries := cli.Must(c.Queries(ctx, rest[0]))
 	options := eval.Options{Depth: c.n, Resamples: c.resamples}
 	if c.resamples == 0 {
 		options.Resamples = -1
@@ -149,9 +132,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		done := c.Waiting("indexing %s for %s", cli.Plural(len(tools.Tools), "tool"), name)
 		report, err := eval.Run(ctx, tools, queries, options)
 		done()
-		if err != nil {
-			return cli.Failed, err
-		}
+		cli.Check(err)
 		s := searcherOutput{Name: name, Emulated: searchers.IsEmulated(name), Metrics: byMetric(report.Metrics, report.Means)}
 		if kinds := report.Kinds(); len(kinds) > 1 {
 			s.Kinds = make(map[string]map[string]eval.Estimate)
@@ -163,24 +144,22 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 			for _, q := range report.Queries {
 				s.Queries = append(s.Queries, queryOutput{q.ID, q.Ranks})
 			}
-			if s.Misses, err = goals.Misses(ctx, report, tools, indexes[i]); err != nil {
-				return cli.Failed, err
-			}
+			s.Misses = cli.Must(goals.Misses(ctx, report, tools, indexes[i]))
 		}
 		reports, output.Searchers = append(reports, report), append(output.Searchers, s)
 	}
 	var comparison []difference
 	if len(reports) == 2 { // a comparison of two searchers has no goals
-		if comparison, err = compare(reports[0], reports[1]); err != nil {
-			return cli.Failed, err
-		}
+		comparison = compare(reports[0], reports[1])
 		output.Difference = byMetric(reports[0].Metrics, comparison)
-	} else if output.Short, output.Misses, err = want.Check(ctx, reports[0], tools, indexes[0]); err != nil {
-		return cli.Failed, err
+	} else {
+		output.Short, output.Misses, err = want.Check(ctx, reports[0], tools, indexes[0])
+		cli.Check(err)
 	}
 	code := cli.FoundIf(len(output.Short)+len(output.Misses) == 0)
 	if c.JSON {
-		return code, c.PrintJSON(output)
+		cli.Check(c.PrintJSON(output))
+		return code
 	}
 	fmt.Fprintf(c.Out, "tools: %d, queries: %d\n\n", output.Tools, output.Queries)
 	c.printEval(names, reports, comparison)
@@ -193,14 +172,11 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	})
 	const shown = 20
 	c.printMisses("misses", missed, shown)
-	return code, nil
+	return code
 }
 
-func compare(a, b *eval.Report) ([]difference, error) {
-	report, err := eval.Compare(a, b)
-	if err != nil {
-		return nil, err
-	}
+func compare(a, b *eval.Report) []difference {
+	report := cli.Must(eval.Compare(a, b))
 	list := make([]difference, len(report.Metrics))
 	for m := range list {
 		list[m].Mean = report.Means[m]
@@ -215,7 +191,7 @@ func compare(a, b *eval.Report) ([]difference, error) {
 			}
 		}
 	}
-	return list, nil
+	return list
 }
 
 func byMetric[T any](metrics []string, values []T) map[string]T {
