@@ -95,15 +95,15 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 		return nil
 	})
 	cli.Must(c.Parse(flags, args, -1, 0, "CATALOG"))
-	provider := cli.Must(c.provider(ctx, *prices, *name))
+	provider := c.provider(ctx, *prices, *name)
 	var runs []cost.Run
 	if *log != "" {
 		if len(c.shapes) > 0 || c.made != "" {
 			cli.Check(cli.WrongUsage("cost: -log has the conversation already; leave out -shape and -made"))
 		}
-		runs = cli.Must(readFile(ctx, c, *log, cost.ReadLog))
+		runs = readFile(ctx, c, *log, cost.ReadLog)
 	}
-	tools := cli.Must(c.tools(ctx))
+	tools := c.tools(ctx)
 	if len(c.shapes) == 0 {
 		c.shapes = cost.Shapes
 	}
@@ -128,16 +128,14 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 }
 
 // readFile reads a file of prices, or a log.
-func readFile[T any](ctx context.Context, c *command, path string, read func(io.Reader) (T, error)) (found T, err error) {
+func readFile[T any](ctx context.Context, c *command, path string, read func(io.Reader) (T, error)) T {
 	file, data, err := c.ReadFile(ctx, path)
+	cli.Check(err)
+	found, err := read(bytes.NewReader(data))
 	if err != nil {
-		return found, err
+		cli.Check(fmt.Errorf("%s: %s", file, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cost: "), "the log: ")))
 	}
-	if found, err = read(bytes.NewReader(data)); err != nil {
-		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cost: "), "the log: ")
-		err = fmt.Errorf("%s: %s", file, text)
-	}
-	return found, err
+	return found
 }
 
 // Names returns the names of providers.
@@ -149,42 +147,36 @@ func Names(list []cost.Provider) (names []string) {
 }
 
 // provider returns a provider of a file of prices, or of the built-in table.
-func (c *command) provider(ctx context.Context, prices, name string) (*cost.Provider, error) {
+func (c *command) provider(ctx context.Context, prices, name string) *cost.Provider {
 	list := cost.Providers()
 	if prices != "" {
-		var err error
-		if list, err = readFile(ctx, c, prices, cost.ReadProviders); err != nil {
-			return nil, err
-		}
+		list = readFile(ctx, c, prices, cost.ReadProviders)
 	}
-	if provider, ok := cost.Named(list, name); ok {
-		return provider, nil
+	provider, ok := cost.Named(list, name)
+	if !ok {
+		cli.Check(cli.WrongUsage("cost: no provider %q; %s", cli.OneLine(name, 64), cli.Near(name, Names(list))))
 	}
-	return nil, cli.WrongUsage("cost: no provider %q; %s", cli.OneLine(name, 64), cli.Near(name, Names(list)))
+	return provider
 }
 
 // tools reads the catalog, or makes the catalog of -made.
-func (c *command) tools(ctx context.Context) ([]*schema.ToolInfo, error) {
-	if c.made != "" {
-		n, err := numbers(c.made, "TOOLS", "TOKENS")
-		switch {
-		case err != nil:
-			return nil, cli.WrongUsage("cost: -made: %v", err)
-		case c.Has():
-			return nil, cli.WrongUsage("cost: want either CATALOG or -made")
-		case n[0] < 1 || n[0] > 5_000 || n[1] > 10_000:
-			return nil, cli.WrongUsage("cost: -made: want 1 to 5000 tools of at most 10000 tokens")
-		}
-		return cost.Tools(n[0], n[1]), nil
+func (c *command) tools(ctx context.Context) []*schema.ToolInfo {
+	if c.made == "" && !c.Has() {
+		cli.Check(cli.WrongUsage("cost: want CATALOG"))
 	}
-	if !c.Has() {
-		return nil, cli.WrongUsage("cost: want CATALOG")
+	if c.made == "" {
+		return cli.Must(c.Catalog(ctx)).Tools
 	}
-	catalog, err := c.Catalog(ctx)
-	if err != nil {
-		return nil, err
+	n, err := numbers(c.made, "TOOLS", "TOKENS")
+	switch {
+	case err != nil:
+		cli.Check(cli.WrongUsage("cost: -made: %v", err))
+	case c.Has():
+		cli.Check(cli.WrongUsage("cost: want either CATALOG or -made"))
+	case n[0] < 1 || n[0] > 5_000 || n[1] > 10_000:
+		cli.Check(cli.WrongUsage("cost: -made: want 1 to 5000 tools of at most 10000 tokens"))
 	}
-	return catalog.Tools, nil
+	return cost.Tools(n[0], n[1])
 }
 
 // A costRun is a conversation, played with one state of the cache.
@@ -345,7 +337,7 @@ var costTemplate string
 func draw(r *cost.Report, path string) error {
 	const top, titleHeight, barHeight, gap, fullWidth = 40, 24, 18, 16, 360
 	runs, panel := costRuns(r), titleHeight+len(r.Ways)*barHeight+gap
-	t, err := template.New("cost").Funcs(template.FuncMap{
+	t := template.Must(template.New("cost").Funcs(template.FuncMap{
 		"title": func(run int) int { return top + run*panel + 14 },
 		"bar":   func(run, bar, more int) int { return top + run*panel + titleHeight + bar*barHeight + more },
 		"width": func(run costRun, w costWay) string {
@@ -355,10 +347,7 @@ func draw(r *cost.Report, path string) error {
 			}
 			return fmt.Sprintf("%.1f", fullWidth*w.Dollars/most)
 		},
-	}).Parse(costTemplate)
-	if err != nil {
-		return err
-	}
+	}).Parse(costTemplate))
 	var out bytes.Buffer
 	title := fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, cli.OneLine(r.Provider.Model, 64), r.Provider.Date)
 	if err := t.Execute(&out, map[string]any{"Title": title, "Height": top + len(runs)*panel, "Runs": runs}); err != nil {

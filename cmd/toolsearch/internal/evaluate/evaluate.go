@@ -103,21 +103,19 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 	})
 	rest := cli.Must(c.Parse(flags, args, 1, 1, "CATALOG QUERIES"))
 	names := strings.Split(c.Searcher, ",")
-	var err error
 	switch {
 	case c.Operand == "-" && rest[0] == "-":
-		err = cli.WrongUsage("eval: only one file can be standard input")
+		cli.Check(cli.WrongUsage("eval: only one file can be standard input"))
 	case c.n < 10:
-		err = cli.WrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n)
+		cli.Check(cli.WrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n))
 	case c.resamples < 0:
-		err = cli.WrongUsage("eval: -resamples %d: want 0 or more", c.resamples)
+		cli.Check(cli.WrongUsage("eval: -resamples %d: want 0 or more", c.resamples))
 	case len(names) > 2:
-		err = cli.WrongUsage("eval: -searcher %s: want one or two searchers", c.Searcher)
+		cli.Check(cli.WrongUsage("eval: -searcher %s: want one or two searchers", c.Searcher))
 	case len(names) > 1 && (len(c.minima) > 0 || c.baseline != ""):
-		err = cli.WrongUsage("eval: -min and -baseline want one searcher, not %s", c.Searcher)
+		cli.Check(cli.WrongUsage("eval: -min and -baseline want one searcher, not %s", c.Searcher))
 	}
-	cli.Check(err)
-	want, indexes := cli.Must(c.goals(ctx, names[0])), cli.Must(c.Indexers(ctx, names...))
+	want, indexes := c.goals(ctx, names[0]), cli.Must(c.Indexers(ctx, names...))
 	tools := cli.Must(c.Catalog(ctx))
 	queries := cli.Must(c.Queries(ctx, rest[0]))
 	options := eval.Options{Depth: c.n, Resamples: c.resamples}
@@ -153,6 +151,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 		comparison = compare(reports[0], reports[1])
 		output.Difference = byMetric(reports[0].Metrics, comparison)
 	} else {
+		var err error
 		output.Short, output.Misses, err = want.Check(ctx, reports[0], tools, indexes[0])
 		cli.Check(err)
 	}

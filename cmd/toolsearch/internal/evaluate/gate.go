@@ -16,27 +16,25 @@ import (
 // and prints what falls short with the queries to blame, what came first instead, and why.
 
 // goals reads -min, -baseline and -tolerance.
-func (c *command) goals(ctx context.Context, searcher string) (want goals.Goals, err error) {
-	want = goals.Goals{Min: make(map[string]float64), Tolerance: c.tolerance}
+func (c *command) goals(ctx context.Context, searcher string) goals.Goals {
+	want := goals.Goals{Min: make(map[string]float64), Tolerance: c.tolerance}
 	if c.tolerance < 0 || c.tolerance >= 1 || math.IsNaN(c.tolerance) {
-		return want, cli.WrongUsage("eval: -tolerance %v: want a share from 0 to 1", c.tolerance)
+		cli.Check(cli.WrongUsage("eval: -tolerance %v: want a share from 0 to 1", c.tolerance))
 	}
 	for _, one := range c.minima {
 		metric, share, _ := strings.Cut(one, "=")
 		value, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
 		if err != nil || !(value >= 0 && value <= 1) {
-			return want, cli.WrongUsage("eval: -min %s: want METRIC=SHARE with a share from 0 to 1, such as R@5=0.9", one)
+			cli.Check(cli.WrongUsage("eval: -min %s: want METRIC=SHARE with a share from 0 to 1, such as R@5=0.9", one))
 		}
 		want.Min[strings.TrimSpace(metric)] = value
 	}
-	if c.baseline == "" {
-		return want, nil
+	if c.baseline != "" {
+		file, data, err := c.ReadFile(ctx, c.baseline)
+		cli.Check(err)
+		want.Baseline = cli.Must(goals.ReadBaseline(data, file, searcher))
 	}
-	file, data, err := c.ReadFile(ctx, c.baseline)
-	if err == nil {
-		want.Baseline, err = goals.ReadBaseline(data, file, searcher)
-	}
-	return want, err
+	return want
 }
 
 // printShort prints the metrics that fell short.
