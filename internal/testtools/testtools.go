@@ -7,16 +7,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -284,4 +288,29 @@ func Must[T any](value T, err error) func(t testing.TB, msgAndArgs ...any) T {
 		require.NoError(t, err, msgAndArgs...)
 		return value
 	}
+}
+
+// ReadFile returns the text of a file.
+func ReadFile(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Golden compares a text with a file, which update rewrites.
+func Golden(t testing.TB, path, got string, update bool) {
+	t.Helper()
+	if update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o666))
+	}
+	assert.Equal(t, ReadFile(t, path), got, "%s; -update rewrites it", path)
+}
+
+// RunPatiently is the TestMain of a package whose tests wait for Sources as long as it takes. On a
+// busy machine, even a Source that answers at once may be late, and only the tests of late Sources are
+// about that.
+func RunPatiently(m *testing.M) {
+	sources.Grace = time.Minute
+	os.Exit(m.Run())
 }
