@@ -48,10 +48,8 @@ func (w Way) Config(tools int) toolsearch.Config {
 func (w Way) isNative() bool { return slices.Contains(nativeProtocols, w.Protocol) }
 
 // Ways returns the ways that a provider's models can use, the simplest first: all tools shown,
-// the provider's native protocol, and the protocols for every model. Two protocols are not among
-// them. A search by the provider itself, with ProtocolNativeServer, cannot be played without the
-// provider. ProtocolRegexp is for histories of Eino v0.8, and costs what ProtocolToolSearch costs
-// if as many tools match.
+// the provider's native protocol, and the protocols for every model. ProtocolNativeServer cannot be
+// played without the provider, and ProtocolRegexp costs what ProtocolToolSearch costs if as many match.
 func Ways(p *Provider) []Way {
 	ways := []Way{{All: true}}
 	if native, ok := p.native(); ok {

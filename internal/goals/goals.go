@@ -18,26 +18,20 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Goals are what the metrics of a report must reach. The zero value asks for nothing. Each
-// query must also reach its MaxRank, whatever the goals are.
+// Goals are what the metrics of a report must reach, as shares of 1. The zero value asks for nothing.
+// Each query must also reach its MaxRank, whatever the goals are.
 type Goals struct {
-	// Min is the least mean of a metric, as a share of 1, by the metric's name: {"R@5": 0.9}.
-	Min map[string]float64
-
-	// Baseline is the mean of each metric in an earlier evaluation, as ReadBaseline returns it.
-	// No metric may be lower. Metrics that are not in the report do not count.
-	Baseline map[string]float64
-
-	// Tolerance is how much lower than the Baseline a metric may be, as a share of 1.
-	Tolerance float64
+	Min       map[string]float64 // the least mean of a metric, by its name: {"R@5": 0.9}
+	Baseline  map[string]float64 // of an earlier evaluation; no metric may be lower
+	Tolerance float64            // how much lower than the Baseline a metric may be
 }
 
 // A Shortfall is a metric below a goal.
 type Shortfall struct {
-	Metric string  `json:"metric"` // its name
-	Value  float64 `json:"value"`  // its mean, a share of 1
-	Want   float64 `json:"want"`   // the least that was asked for
-	From   string  `json:"from"`   // who asked for it: "min" or "baseline"
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"` // its mean, a share of 1
+	Want   float64 `json:"want"`  // the least that was asked for
+	From   string  `json:"from"`  // who asked for it: "min" or "baseline"
 }
 
 // String returns a line for people, with percents.

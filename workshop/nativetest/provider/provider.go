@@ -2,13 +2,10 @@
 // Anthropic's Messages, OpenAI's chat completions and OpenAI's Responses, each as one
 // answer and as a stream of events.
 //
-// A server plays a script: it answers each request with the next [Turn]. First it checks the
-// request against the provider's rules. Like the provider, it refuses a request that breaks a
-// rule with status 400. [Server.Requests] keeps the requests byte for byte.
-//
-// The rules are documented by the providers or publicly known. If a rule is in doubt, the
-// server accepts the request. The JSON form of an error is always the provider's own, and so
-// is its text if that is known.
+// A server plays a script: it answers each request with the next [Turn]. Like the provider, it refuses
+// a request that breaks a rule with status 400, by rules that are documented or publicly known. If a
+// rule is in doubt, it accepts the request. The JSON form of an error is always the provider's own, and
+// so is its text if that is known. [Server.Requests] keeps the requests byte for byte.
 package provider
 
 import (
