@@ -132,15 +132,9 @@ func (c *conn) close() {
 
 // within waits until f has ended, but not for long.
 func within(limit time.Duration, f func()) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		f()
-	}()
-	select {
-	case <-ended:
-	case <-time.After(limit):
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	_, _ = await(ctx, func() (any, error) { f(); return nil, nil })
 }
 
 // withLastWords adds what a process that has ended wrote to its standard error.

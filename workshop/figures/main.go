@@ -155,7 +155,10 @@ func drawPicture(root string) []byte {
 		found.Bars = append(found.Bars, bar{s.label, text + " %", fullWidth * must(strconv.ParseFloat(text, 64)) / 100, s.searcher == "BM25"})
 	}
 	panels := []panel{
-		beforeAfter("Tools the model sees at a time, at most", quickstart.tools, quickstart.seen),
+		{Title: "Tools the model sees at a time, at most", Bars: []bar{
+			{"showing all", strconv.Itoa(quickstart.tools), fullWidth, false},
+			{"toolsearch", strconv.Itoa(quickstart.seen), fullWidth * float64(quickstart.seen) / float64(quickstart.tools), true},
+		}},
 		pricePanel("What the conversation costs without a prompt cache, in US cents", quickstart.ways, func(w way) cents { return w.uncached }),
 		pricePanel("What it costs with one that has the turn before, in US cents", quickstart.ways, func(w way) cents { return w.warm }),
 		found,
@@ -173,13 +176,6 @@ func drawPicture(root string) []byte {
 	var out bytes.Buffer
 	check(template.Must(template.New("picture").Funcs(functions).Parse(pictureTemplate)).Execute(&out, picture))
 	return out.Bytes()
-}
-
-func beforeAfter(title string, before, after int) panel {
-	return panel{Title: title, Bars: []bar{
-		{"showing all", strconv.Itoa(before), fullWidth, false},
-		{"toolsearch", strconv.Itoa(after), fullWidth * float64(after) / float64(before), true},
-	}}
 }
 
 // pricePanel shows what each way costs. The first way is showing all tools.

@@ -295,9 +295,7 @@ func withEnvironment(s mcp.Server) mcp.Server {
 			env[name] = "${" + name + "}"
 		}
 	}
-	for name, value := range s.Env {
-		env[name] = value
-	}
+	maps.Copy(env, s.Env)
 	s.Env = env
 	return s
 }
