@@ -270,7 +270,6 @@ type talker[M adk.MessageType] struct {
 	calls    int // of the insider's
 }
 
-// Generate implements model.BaseModel.
 func (t *talker[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
 	scripted, change := t.scripted(ctx, input)
 	msg, err := scripted.Generate(ctx, input, opts...)
@@ -280,7 +279,6 @@ func (t *talker[M]) Generate(ctx context.Context, input []M, opts ...model.Optio
 	return change(msg)
 }
 
-// Stream implements model.BaseModel.
 func (t *talker[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 	scripted, change := t.scripted(ctx, input)
 	stream, err := scripted.Stream(ctx, input, opts...)
