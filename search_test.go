@@ -329,15 +329,14 @@ func rankingText(report *eval.Report, tools int) []byte {
 	}
 	table.Flush()
 	fmt.Fprintln(&text)
-	for _, result := range report.Queries {
+	for _, query := range report.Queries {
 		rank, first := "-", "nothing"
-		if r := result.Ranks[0]; r > 0 {
+		if r := query.Ranks[0]; r > 0 {
 			rank = fmt.Sprint(r)
 		}
-		if len(result.Found) > 0 {
-			first = result.Found[0]
+		if len(query.Found) > 0 {
+			first = query.Found[0]
 		}
-		query := result.Query
 		fmt.Fprintf(&text, "%4s  %-12s  %s -> %s", rank, query.ID, query.Text, query.Groups[0][0])
 		if rank != "1" {
 			fmt.Fprintf(&text, ", first %s", first)

@@ -27,11 +27,8 @@
 // if groups share tools. A [Report] gives the mean of a metric over the queries. Every query
 // has the same weight, however many groups it has.
 //
-// # Goals
-//
-// [Report.Check] compares a report with what it must reach: the least value of a metric, an earlier
-// report, and the MaxRank of every query. A [Miss] says what came first instead and why. The
-// command toolsearch eval and toolsearchtest.TestCatalog, a test of your own catalog, use both.
+// What a report must reach, and which queries are to blame if it does not, is the business of the command
+// toolsearch eval and of toolsearchtest.TestCatalog, a test of your own catalog.
 //
 // # Encoders
 //
@@ -75,12 +72,12 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// A Report is what Run measured.
+// A Report is what Run measured, or what Compare computed.
 type Report struct {
-	Metrics []string      // names of the metrics, in the order of Means and Values
-	Means   []Estimate    // the mean of each metric over all queries
-	Queries []QueryResult // in the order of the queries
-	options Options       // for the intervals of OfKind and Compare
+	Metrics   []string   // names of the metrics, in the order of Means and of a Query's Values
+	Means     []Estimate // the mean of each metric over all queries
+	Queries   []Query    // those of Run, with what was measured
+	resamples int        // for the intervals of OfKind and Compare
 }
 
 // An Estimate is a mean with its 95 % confidence interval.
@@ -89,22 +86,6 @@ type Estimate struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
-
-// A QueryResult is what Run measured for one query.
-type QueryResult struct {
-	Query  Query
-	Found  []string  // names of the tools found, best first, at most Options.Depth
-	Ranks  []int     // rank of each of the query's groups, from 1; 0 means not found
-	Values []float64 // value of each of Report.Metrics
-}
-
-// missed reports whether the query has a MaxRank that a group does not reach.
-func (r QueryResult) missed() bool {
-	return slices.ContainsFunc(r.Ranks, func(rank int) bool { return isBeyond(rank, r.Query.MaxRank) })
-}
-
-// isBeyond reports whether a rank is greater than most, if that is not 0, or none.
-func isBeyond(rank, most int) bool { return most > 0 && (rank == 0 || rank > most) }
 
 // Run searches the catalog for every query and measures the ranks of its tools.
 //
@@ -134,12 +115,16 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 			return nil, fmt.Errorf("eval: %s: the rank %d is beyond the %d hits of a query", query.where(), query.MaxRank, options.Depth)
 		}
 	}
-	docs, searcher, err := catalog.searcher(ctx, options.Index)
+	docs, err := search.Documents(catalog.Tools, catalog.Annotate)
+	if err != nil {
+		return nil, err
+	}
+	searcher, err := options.Index(ctx, docs)
 	if err != nil {
 		return nil, err
 	}
 	narrower := search.NewNarrower(docs, searcher)
-	report := &Report{Metrics: metricNames(), options: options}
+	report := &Report{Metrics: metricNames(), resamples: options.Resamples}
 	for i, query := range queries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -153,16 +138,16 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 		if err = cmp.Or(err, answer.Partial); err != nil {
 			return nil, fmt.Errorf("eval: %s: searching: %w", query.where(), err)
 		}
-		result := QueryResult{Query: query}
+		query.Found = nil
 		for _, hit := range answer.Hits[:min(len(answer.Hits), options.Depth)] {
 			if hit.Doc < 0 || hit.Doc >= len(docs) {
 				return nil, fmt.Errorf("eval: %s: the searcher found document %d in a catalog of %d", query.where(), hit.Doc, len(docs))
 			}
-			result.Found = append(result.Found, docs[hit.Doc].Name)
+			query.Found = append(query.Found, docs[hit.Doc].Name)
 		}
-		result.Ranks = ranks(result.Found, query.Groups)
-		result.Values = values(result.Ranks)
-		report.Queries = append(report.Queries, result)
+		query.Ranks = ranks(query.Found, query.Groups)
+		query.Values = values(query.Ranks)
+		report.Queries = append(report.Queries, query)
 		if options.Progress != nil {
 			options.Progress(i+1, len(queries))
 		}
@@ -202,9 +187,9 @@ func (r *Report) Mean(metric string) (Estimate, bool) {
 // without a kind.
 func (r *Report) Kinds() []string {
 	var kinds []string
-	for _, result := range r.Queries {
-		if !slices.Contains(kinds, result.Query.Kind) {
-			kinds = append(kinds, result.Query.Kind)
+	for _, query := range r.Queries {
+		if !slices.Contains(kinds, query.Kind) {
+			kinds = append(kinds, query.Kind)
 		}
 	}
 	return kinds
@@ -212,20 +197,44 @@ func (r *Report) Kinds() []string {
 
 // OfKind returns the report on the queries of one kind.
 func (r *Report) OfKind(kind string) *Report {
-	part := &Report{Metrics: r.Metrics, options: r.options}
-	for _, result := range r.Queries {
-		if result.Query.Kind == kind {
-			part.Queries = append(part.Queries, result)
+	part := &Report{Metrics: r.Metrics, resamples: r.resamples}
+	for _, query := range r.Queries {
+		if query.Kind == kind {
+			part.Queries = append(part.Queries, query)
 		}
 	}
 	part.estimate()
 	return part
 }
 
+// Compare returns a report whose values are those of b minus those of a, query by query. Most of what
+// makes a query easy or hard affects both and cancels out, so a difference can be certain, with an
+// interval that excludes 0, even where the intervals of the two means overlap. Both must have the same
+// queries. The options of a's Run decide how the intervals are computed.
+func Compare(a, b *Report) (*Report, error) {
+	if len(a.Queries) != len(b.Queries) {
+		return nil, fmt.Errorf("eval: comparing reports on %d and on %d queries", len(a.Queries), len(b.Queries))
+	}
+	difference := &Report{Metrics: a.Metrics, resamples: a.resamples}
+	for i, query := range b.Queries {
+		one := a.Queries[i]
+		if one.ID != query.ID || one.Text != query.Text {
+			return nil, fmt.Errorf("eval: comparing reports on different queries: number %d is %q and %q", i+1, one.ID, query.ID)
+		}
+		query.Values = slices.Clone(query.Values)
+		for m := range query.Values {
+			query.Values[m] -= one.Values[m]
+		}
+		difference.Queries = append(difference.Queries, query)
+	}
+	difference.estimate()
+	return difference, nil
+}
+
 func (r *Report) estimate() {
 	rows := make([][]float64, len(r.Queries))
-	for i, result := range r.Queries {
-		rows[i] = result.Values
+	for i, query := range r.Queries {
+		rows[i] = query.Values
 	}
-	r.Means = estimates(rows, len(r.Metrics), r.options.Resamples)
+	r.Means = estimates(rows, len(r.Metrics), r.resamples)
 }

@@ -102,8 +102,7 @@ func TestCatalogFormats(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			catalog := testtools.Must(ReadCatalog(strings.NewReader(test.text), "file"))(t)
-			docs, _, err := catalog.searcher(t.Context(), search.Keyword)
-			require.NoError(t, err)
+			docs := testtools.Must(search.Documents(catalog.Tools, catalog.Annotate))(t)
 			var got []string
 			for _, doc := range docs {
 				got = append(got, fmt.Sprintf("%s|%s|%s", doc.Name, doc.Description, doc.Namespace))
@@ -323,13 +322,15 @@ func TestCompare(t *testing.T) {
 	catalog, queries := small()
 	a := ran(t, catalog, queries, Options{Index: listed(2, 0)}) // R@1 0, 1/2, 1
 	b := ran(t, catalog, queries, Options{Index: listed(0, 1)}) // R@1 1, 0, 1
-	got := testtools.Must(Compare(a, b))(t)[slices.Index(a.Metrics, "R@1")]
-	assert.InDelta(t, (1-0.5+0)/3, got.Mean.Value, 1e-12)
+	got, at := testtools.Must(Compare(a, b))(t), slices.Index(a.Metrics, "R@1")
+	assert.InDelta(t, (1-0.5+0)/3, got.Means[at].Value, 1e-12)
 	// With three queries, the interval has every mean that can be drawn.
-	mean := Estimate{Value: got.Mean.Value, Low: -0.5, High: 1}
-	assert.Equal(t, Difference{Mean: mean, Wins: 1, Losses: 1, Ties: 1}, got)
-	assert.False(t, got.Certain())
-	assert.Equal(t, Difference{Ties: 3}, testtools.Must(Compare(a, a))(t)[0], "a report compared with itself")
+	assert.Equal(t, Estimate{Value: got.Means[at].Value, Low: -0.5, High: 1}, got.Means[at])
+	for i, want := range []float64{1, -0.5, 0} {
+		assert.Equal(t, want, got.Queries[i].Values[at], "the difference on query %d", i)
+	}
+	assert.Zero(t, testtools.Must(Compare(a, a))(t).Means[0], "a report compared with itself")
+	assert.Equal(t, 1.0, b.Queries[0].Values[at], "the reports stay")
 	_, err := Compare(a, ran(t, catalog, queries[:2], Options{}))
 	assert.Error(t, err, "reports with different numbers of queries")
 	_, err = Compare(a, ran(t, catalog, []Query{queries[1], queries[0], queries[2]}, Options{}))
@@ -346,20 +347,9 @@ func TestGoldenReport(t *testing.T) {
 			fmt.Fprintf(&texts[i], "%-12s %.4f  %.4f to %.4f\n", metric, report.Means[m].Value, report.Means[m].Low, report.Means[m].High)
 		}
 		for _, result := range report.Queries {
-			fmt.Fprintf(&texts[i], "%-4s %v\n", result.Query.ID, result.Ranks)
+			fmt.Fprintf(&texts[i], "%-4s %v\n", result.ID, result.Ranks)
 		}
 	}
 	assert.Equal(t, texts[0].String(), texts[1].String(), "the reports of two runs")
 	testtools.Golden(t, filepath.Join("testdata", "report.golden"), texts[0].String(), *update)
-}
-
-func TestMissed(t *testing.T) {
-	for _, test := range []struct {
-		max   int
-		ranks []int
-		want  bool
-	}{{0, []int{0}, false}, {2, []int{1, 2}, false}, {2, []int{1, 3}, true}, {2, []int{1, 0}, true}} {
-		got := QueryResult{Query: Query{MaxRank: test.max}, Ranks: test.ranks}.missed()
-		assert.Equal(t, test.want, got, "ranks %v, at most %d", test.ranks, test.max)
-	}
 }

@@ -3,6 +3,7 @@ package eval
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,10 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The files. Both kinds are streams of JSON values, so lines of objects and one big object are
@@ -32,9 +35,37 @@ type Query struct {
 	File   string     // the file it was read from, for errors; "" means none
 	Line   int
 
-	// MaxRank is the rank, from 1, that each of the groups must reach, for
-	// [QueryResult.Missed]. 0 means that any rank will do.
+	// MaxRank is the rank, from 1, that each of the groups must reach, for toolsearch eval and
+	// toolsearchtest.TestCatalog. 0 means that any rank will do.
 	MaxRank int
+
+	// What Run measured, in the queries of its Report.
+	Found  []string  // names of the tools found, best first, at most Options.Depth
+	Ranks  []int     // rank of each of Groups, from 1; 0 means not found
+	Values []float64 // value of each of Report.Metrics
+}
+
+// A Catalog is a set of tools and the servers they come from. A Catalog literal needs only
+// Tools.
+type Catalog struct {
+	Tools   []*schema.ToolInfo
+	servers map[string]string // tool name -> server, for the tools whose file names a server
+}
+
+// Annotate returns the tool's server in the catalog's file as its namespace. If the file
+// names no server, Annotate returns what [search.Annotate] derives from the tool's name.
+// It fits toolsearch.Config.Annotate.
+func (c *Catalog) Annotate(info *schema.ToolInfo) search.Annotation {
+	if server := c.servers[info.Name]; server != "" {
+		return search.Annotation{Namespace: server}
+	}
+	return search.Annotate(info)
+}
+
+// Compile makes the catalog searchable with index. The documents have the annotations of
+// [Catalog.Annotate]. A nil index means search.Keyword.
+func (c *Catalog) Compile(ctx context.Context, index search.Indexer) (*toolsearch.Catalog, error) {
+	return toolsearch.NewCatalogFromInfos(ctx, c.Tools, &toolsearch.CatalogOptions{Annotate: c.Annotate, Index: index})
 }
 
 // where names the query in an error.

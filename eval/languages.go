@@ -18,14 +18,8 @@ import (
 // Which languages an encoder knows. An encoder gives a vector to any text, so nothing fails if it
 // knows no word of a language: its ranking is then a guess, or a comparison of spellings.
 // languages.txt has requests that share only words like "the" with their descriptions, so a request
-// is nearest to its description only for an encoder that knows what both mean. Of 16 requests, this
-// many are nearest:
-//
-//	guesses                                                   1 in the mean, 6 and more in 1 of 3,600 trials
-//	counts of words, or of 1 to 4 letters in a row            0 to 3, in every language
-//	Universal Sentence Encoder Lite, which knows English      15 in English, 0 to 3 in the others
-//
-// So leastKnown is twice what spellings reach, and far below what meanings reach.
+// is nearest to its description only for an encoder that knows what both mean. Of 16 requests, guesses
+// find 6 and more in 1 of 3,600 trials, spellings 0 to 3, and an encoder that knows the language 15.
 
 const (
 	leastKnown          = 6  // requests of 16

@@ -41,10 +41,10 @@ func values(ranks []int) []float64 {
 	for _, k := range cutoffs {
 		found, all := 0.0, 1.0
 		for _, rank := range ranks {
-			if isBeyond(rank, k) {
-				all = 0
-			} else {
+			if rank > 0 && rank <= k {
 				found++
+			} else {
+				all = 0
 			}
 			if rank > 0 {
 				reciprocal = max(reciprocal, 1/float64(rank))

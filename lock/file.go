@@ -256,9 +256,8 @@ func (f *File) Verify(docs []search.Document) []Finding {
 
 // approved is a File that no longer changes, prepared for comparing.
 type approved struct {
-	tools   map[ID]Definition
-	copies  map[sum]ID // content -> the first tool that has it
-	reading int        // of the file, by a Lock
+	tools  map[ID]Definition
+	copies map[sum]ID // content -> the first tool that has it
 }
 
 func (f *File) approved() *approved {

@@ -76,17 +76,13 @@ func (l *Lock) Reload() error {
 	if err != nil {
 		return err
 	}
-	a := f.approved()
-	if before := l.current.Load(); before != nil {
-		a.reading = before.reading + 1
-	}
-	l.current.Store(a)
+	l.current.Store(f.approved())
 	return nil
 }
 
 // A verdict is what Filter said of a tool.
 type verdict struct {
-	reading   int // of the lock file
+	by        *approved
 	namespace string
 	passes    bool
 }
@@ -102,7 +98,7 @@ func (l *Lock) Filter(ctx context.Context, doc search.Document) bool {
 	l.mu.RLock()
 	kept, known := l.verdicts[key]
 	l.mu.RUnlock()
-	if known && kept.reading == a.reading && kept.namespace == doc.Namespace {
+	if known && kept.by == a && kept.namespace == doc.Namespace {
 		return kept.passes
 	}
 	finding, passes := a.judge(&doc)
@@ -117,7 +113,7 @@ func (l *Lock) Filter(ctx context.Context, doc search.Document) bool {
 	if _, known := l.verdicts[key]; !known {
 		runtime.AddCleanup(doc.Info, l.forget, key)
 	}
-	l.verdicts[key] = verdict{a.reading, doc.Namespace, passes}
+	l.verdicts[key] = verdict{a, doc.Namespace, passes}
 	return passes
 }
 

@@ -12,9 +12,8 @@ import (
 // useful ("use this to list files") or what must come first for the tool itself ("call login
 // before") does not match.
 //
-// They come from published attacks on the descriptions of MCP servers ("tool poisoning", "tool
-// shadowing" and tools that praise themselves), and were tried on the catalogs that
-// docs/security.md lists: phrases that warned of harmless tools were narrowed or dropped.
+// They come from published attacks on the descriptions of MCP servers. Phrases that warned of harmless
+// tools in the catalogs that docs/security.md lists were narrowed or dropped.
 
 // A phraseGroup is tried only on texts that have one of the words in needs, which spares most texts
 // the patterns.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // Connections: how one is made in a revision that the server knows, what is asked and called over it, and how it ends.
@@ -130,15 +132,9 @@ func (c *conn) close() {
 
 // within waits until f has ended, but not for long.
 func within(limit time.Duration, f func()) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		f()
-	}()
-	select {
-	case <-ended:
-	case <-time.After(limit):
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	_, _ = await(ctx, func() (any, error) { f(); return nil, nil })
 }
 
 // withLastWords adds what a process that has ended wrote to its standard error.
@@ -233,16 +229,9 @@ func (c *conn) call(ctx context.Context, params *sdk.CallToolParams) (*sdk.CallT
 }
 
 // await returns what f returns, unless ctx ends before. The SDK writes to a server that reads nothing without regard to ctx.
-func await[T any](ctx context.Context, f func() (T, error)) (value T, err error) {
-	ended := make(chan func(), 1)
-	go func() {
-		got, wrong := f()
-		ended <- func() { value, err = got, wrong }
-	}()
-	select {
-	case take := <-ended:
-		take()
-	case <-ctx.Done():
+func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	value, err := foreign.Through(ctx, make(foreign.Gate, 1), func(context.Context) (T, error) { return f() })
+	if err != nil && err == ctx.Err() {
 		err = context.Cause(ctx)
 	}
 	return value, err

@@ -202,7 +202,6 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (c *counted) Close() error {
 	defer c.end()
 	return c.ReadCloser.Close()

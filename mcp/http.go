@@ -48,7 +48,6 @@ func (s *server) overHTTP(g *guard, kind string) sdk.Transport {
 // A refusal is a status of HTTP that is an error.
 type refusal int
 
-// Error implements error.
 func (r refusal) Error() string {
 	return "it answered " + strings.TrimSpace(fmt.Sprint(int(r), " ", http.StatusText(int(r))))
 }
@@ -67,7 +66,6 @@ type web struct {
 	address *url.URL
 }
 
-// RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme != w.address.Scheme || request.URL.Host != w.address.Host {
 		origin := naming.OneLine(request.URL.Scheme+"://"+request.URL.Host, 100)

@@ -30,6 +30,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/eino-toolsearch/toolsearch"
 )
 
@@ -78,21 +80,20 @@ func Connect(ctx context.Context, file *File) (*Servers, error) {
 	}
 	waiting, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
-	var hellos sync.WaitGroup
+	var hellos []<-chan singleflight.Result
 	for _, s := range all.servers {
 		s.first = s.caller(ctx)
 		isStored := s.first.stored != nil
-		answer := s.first.ask(ctx)
-		if !isStored {
-			hellos.Go(func() {
-				select {
-				case <-answer:
-				case <-waiting.Done():
-				}
-			})
+		if answer := s.first.ask(ctx); !isStored {
+			hellos = append(hellos, answer)
 		}
 	}
-	hellos.Wait()
+	for _, answer := range hellos {
+		select {
+		case <-answer:
+		case <-waiting.Done():
+		}
+	}
 	if ctx.Err() == nil {
 		return all, nil
 	}

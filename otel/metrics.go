@@ -8,9 +8,10 @@ import (
 	api "go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
-// Events as metrics. The package's doc lists the instruments.
+// Events as metrics, and as events of the current span. The package's doc lists the instruments.
 
 // Buckets, each value an upper bound. Searches within the program take microseconds,
 // searches by an engine take milliseconds, and SearchTimeout ends a search after seconds.
@@ -24,8 +25,10 @@ var (
 	ranks          = []float64{1, 2, 3, 4, 5, 10, 20, toolsearch.DefaultMaxResultsCap}
 )
 
-type instruments struct {
+// An observer makes spans and metrics of events.
+type observer struct {
 	*settings
+	tracer   trace.Tracer
 	measured metric.MeasurementOption // the attributes of every metric
 
 	duration, refresh metric.Float64Histogram
@@ -37,13 +40,14 @@ type instruments struct {
 	size              metric.Int64Gauge
 }
 
-func newInstruments(s *settings) *instruments {
+func newObserver(s *settings) *observer {
 	m := meterOf(s)
 	counter := func(name, unit, description string) metric.Int64Counter {
 		return made(m.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description)))
 	}
-	return &instruments{
+	return &observer{
 		settings: s,
+		tracer:   s.tracers.Tracer(scope, trace.WithSchemaURL(schema)),
 		measured: metric.WithAttributes(s.attributes...),
 
 		duration: made(m.Float64Histogram("toolsearch.search.duration", metric.WithUnit("s"),
@@ -79,59 +83,72 @@ func made[I any](instrument I, err error) I {
 	return instrument
 }
 
-func (m *instruments) search(ctx context.Context, e *toolsearch.SearchEvent) {
+func (o *observer) search(ctx context.Context, e *toolsearch.SearchEvent) {
+	ctx = o.searchSpan(ctx, e) // an exemplar of a metric leads to the span
 	source := keyDataSource.String(e.Tool)
 	ofSource := metric.WithAttributes(source)
 	attributes := []attribute.KeyValue{source, keySearcher.String(searcherOf(e))}
-	m.matches.Record(ctx, int64(len(e.Matches)), m.measured, metric.WithAttributes(attributes...))
+	o.matches.Record(ctx, int64(len(e.Matches)), o.measured, metric.WithAttributes(attributes...))
 	if hasFailed(e) {
 		attributes = append(attributes, keyErrorType.String(errorType(e.Err)))
 	}
-	m.duration.Record(ctx, e.Duration.Seconds(), m.measured, metric.WithAttributes(attributes...))
+	o.duration.Record(ctx, e.Duration.Seconds(), o.measured, metric.WithAttributes(attributes...))
 	if len(e.Matches) == 0 {
-		m.empty.Add(ctx, 1, m.measured, ofSource)
+		o.empty.Add(ctx, 1, o.measured, ofSource)
 	}
 	if len(e.NotFound) > 0 {
-		m.notFound.Add(ctx, int64(len(e.NotFound)), m.measured, ofSource)
+		o.notFound.Add(ctx, int64(len(e.NotFound)), o.measured, ofSource)
 	}
 	if e.Err != nil {
-		m.failure(ctx, searchFailure(e))
+		o.countFailure(ctx, searchFailure(e))
 	}
 }
 
-func (m *instruments) load(ctx context.Context, e *toolsearch.LoadEvent) {
-	m.addTools(ctx, m.loads, e.Loaded)
-	m.addTools(ctx, m.unloads, e.Unloaded)
+func (o *observer) load(ctx context.Context, e *toolsearch.LoadEvent) {
+	attributes := []attribute.KeyValue{
+		keyLoaded.Int(len(e.Loaded)), keyUnloaded.Int(len(e.Unloaded)), keyRefused.Int(len(e.Refused)), keyChanged.Bool(e.ToolsChanged),
+	}
+	o.addTools(ctx, o.loads, e.Loaded)
+	o.addTools(ctx, o.unloads, e.Unloaded)
 	if e.ToolsChanged {
-		m.changes.Add(ctx, 1, m.measured)
+		o.changes.Add(ctx, 1, o.measured)
 	}
 	if e.ToolTokens > 0 {
-		m.tokens.Record(ctx, int64(e.ToolTokens), m.measured)
+		attributes = append(attributes, keyTokens.Int(e.ToolTokens))
+		o.tokens.Record(ctx, int64(e.ToolTokens), o.measured)
 	}
 	if len(e.Refused) > 0 { // the model makes up their names, so there is no bound on them
-		m.refused.Add(ctx, int64(len(e.Refused)), m.measured)
+		o.refused.Add(ctx, int64(len(e.Refused)), o.measured)
 	}
+	o.add(trace.SpanFromContext(ctx), "toolsearch.load", attributes...)
 }
 
-func (m *instruments) addTools(ctx context.Context, counter metric.Int64Counter, names []string) {
-	if m.names == nil {
+func (o *observer) addTools(ctx context.Context, counter metric.Int64Counter, names []string) {
+	if o.names == nil {
 		if len(names) > 0 {
-			counter.Add(ctx, int64(len(names)), m.measured)
+			counter.Add(ctx, int64(len(names)), o.measured)
 		}
 		return
 	}
 	for _, name := range names {
-		counter.Add(ctx, 1, m.measured, metric.WithAttributes(m.names.attribute(name)))
+		counter.Add(ctx, 1, o.measured, metric.WithAttributes(o.names.attribute(name)))
 	}
 }
 
-func (m *instruments) catalog(ctx context.Context, e *toolsearch.CatalogEvent) {
-	m.size.Record(ctx, int64(e.Tools), m.measured)
-	m.refresh.Record(ctx, e.Duration.Seconds(), m.measured)
+func (o *observer) catalog(ctx context.Context, e *toolsearch.CatalogEvent) {
+	o.size.Record(ctx, int64(e.Tools), o.measured)
+	o.refresh.Record(ctx, e.Duration.Seconds(), o.measured)
+	o.add(trace.SpanFromContext(ctx), "toolsearch.catalog",
+		keyTools.Int(e.Tools), keyAdded.Int(e.Added), keyRemoved.Int(e.Removed), keyGroups.StringSlice(e.Groups))
 }
 
-func (m *instruments) failure(ctx context.Context, e *toolsearch.FailureEvent) {
-	m.failures.Add(ctx, 1, m.measured, metric.WithAttributes(failureAttributes(e)...))
+func (o *observer) failure(ctx context.Context, e *toolsearch.FailureEvent) {
+	o.failureEvent(trace.SpanFromContext(ctx), e)
+	o.countFailure(ctx, e)
+}
+
+func (o *observer) countFailure(ctx context.Context, e *toolsearch.FailureEvent) {
+	o.failures.Add(ctx, 1, o.measured, metric.WithAttributes(failureAttributes(e)...))
 }
 
 // maxToolNames bounds the names of tools that metrics tell apart, since servers may have any

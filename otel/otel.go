@@ -133,22 +133,18 @@ func newSettings(options []Option) *settings {
 // concurrent use, even by several middlewares. An instrument that the provider refuses goes to
 // OpenTelemetry's error handler, and its metric is not recorded.
 func Observe(options ...Option) func(ctx context.Context, e toolsearch.Event) {
-	s := newSettings(options)
-	spans, meters := newSpans(s), newInstruments(s)
+	o := newObserver(newSettings(options))
 	return func(ctx context.Context, e toolsearch.Event) {
 		switch e := e.(type) {
 		case *toolsearch.SearchEvent:
 			noteFound(ctx, e)
-			meters.search(spans.search(ctx, e), e) // an exemplar of a metric leads to the span
+			o.search(ctx, e)
 		case *toolsearch.LoadEvent:
-			spans.load(ctx, e)
-			meters.load(ctx, e)
+			o.load(ctx, e)
 		case *toolsearch.CatalogEvent:
-			spans.catalog(ctx, e)
-			meters.catalog(ctx, e)
+			o.catalog(ctx, e)
 		case *toolsearch.FailureEvent:
-			spans.failure(ctx, e)
-			meters.failure(ctx, e)
+			o.failure(ctx, e)
 		}
 	}
 }

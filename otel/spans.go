@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Events as spans, and as events of spans.
+// The span of a search, and what events of spans say.
 
 // Attributes of the semantic conventions. Go's package of the conventions does not have all of
 // them yet.
@@ -48,39 +48,30 @@ const (
 	keyMessage  = attribute.Key("toolsearch.message") // the text of an error
 )
 
-type spans struct {
-	*settings
-	tracer trace.Tracer
-}
-
-func newSpans(s *settings) *spans {
-	return &spans{s, s.tracers.Tracer(scope, trace.WithSchemaURL(schema))}
-}
-
-// search makes the span of a search that has just ended. It returns the context of the span.
-func (s *spans) search(ctx context.Context, e *toolsearch.SearchEvent) context.Context {
+// searchSpan makes the span of a search that has just ended. It returns the context of the span.
+func (o *observer) searchSpan(ctx context.Context, e *toolsearch.SearchEvent) context.Context {
 	end := time.Now()
-	ctx, span := s.tracer.Start(ctx, "retrieval "+e.Tool,
+	ctx, span := o.tracer.Start(ctx, "retrieval "+e.Tool,
 		trace.WithTimestamp(end.Add(-e.Duration)),
 		trace.WithSpanKind(trace.SpanKindClient), // the conventions' kind, even for a search within the program
 		trace.WithAttributes(keyOperation.String("retrieval"), keyDataSource.String(e.Tool)),
-		trace.WithAttributes(s.attributes...))
+		trace.WithAttributes(o.attributes...))
 	defer span.End(trace.WithTimestamp(end))
 	if !span.IsRecording() {
 		return ctx
 	}
 	span.SetAttributes(keySearcher.String(searcherOf(e)), keyMatches.Int(len(e.Matches)), keyTotal.Int(e.Total),
 		keyNotFound.Int(len(e.NotFound)), keyTokens.Int(e.Tokens))
-	if s.content {
+	if o.content {
 		span.SetAttributes(keyQuery.String(strings.ToValidUTF8(e.Query, "\uFFFD")), keyDocuments.String(documents(e)))
 	}
 	switch {
 	case e.Err == nil:
 	case hasFailed(e):
 		span.SetAttributes(keyErrorType.String(errorType(e.Err)))
-		span.SetStatus(codes.Error, s.message(e.Err))
+		span.SetStatus(codes.Error, o.message(e.Err))
 	default:
-		s.addFailure(span, searchFailure(e))
+		o.failureEvent(span, searchFailure(e))
 	}
 	return ctx
 }
@@ -132,42 +123,23 @@ func failureAttributes(e *toolsearch.FailureEvent) []attribute.KeyValue {
 	return attributes
 }
 
-func (s *spans) load(ctx context.Context, e *toolsearch.LoadEvent) {
-	attributes := []attribute.KeyValue{
-		keyLoaded.Int(len(e.Loaded)), keyUnloaded.Int(len(e.Unloaded)), keyRefused.Int(len(e.Refused)), keyChanged.Bool(e.ToolsChanged),
-	}
-	if e.ToolTokens > 0 {
-		attributes = append(attributes, keyTokens.Int(e.ToolTokens))
-	}
-	s.add(trace.SpanFromContext(ctx), "toolsearch.load", attributes...)
-}
-
-func (s *spans) catalog(ctx context.Context, e *toolsearch.CatalogEvent) {
-	s.add(trace.SpanFromContext(ctx), "toolsearch.catalog",
-		keyTools.Int(e.Tools), keyAdded.Int(e.Added), keyRemoved.Int(e.Removed), keyGroups.StringSlice(e.Groups))
-}
-
-func (s *spans) failure(ctx context.Context, e *toolsearch.FailureEvent) {
-	s.addFailure(trace.SpanFromContext(ctx), e)
-}
-
-func (s *spans) addFailure(span trace.Span, e *toolsearch.FailureEvent) {
+func (o *observer) failureEvent(span trace.Span, e *toolsearch.FailureEvent) {
 	attributes := failureAttributes(e)
-	if message := s.message(e.Err); message != "" {
+	if message := o.message(e.Err); message != "" {
 		attributes = append(attributes, keyMessage.String(message))
 	}
-	s.add(span, "toolsearch.failure", attributes...)
+	o.add(span, "toolsearch.failure", attributes...)
 }
 
-func (s *spans) add(span trace.Span, name string, attributes ...attribute.KeyValue) {
+func (o *observer) add(span trace.Span, name string, attributes ...attribute.KeyValue) {
 	if span.IsRecording() {
-		span.AddEvent(name, trace.WithAttributes(attributes...), trace.WithAttributes(s.attributes...))
+		span.AddEvent(name, trace.WithAttributes(attributes...), trace.WithAttributes(o.attributes...))
 	}
 }
 
 // message returns the text of an error if content may leave the program, and "" if not.
-func (s *spans) message(err error) string {
-	if !s.content || err == nil {
+func (o *observer) message(err error) string {
+	if !o.content || err == nil {
 		return ""
 	}
 	return strings.ToValidUTF8(err.Error(), "\uFFFD")
@@ -184,28 +156,20 @@ func errorType(err error) string {
 		return "_OTHER"
 	}
 	for range maxDepth {
-		switch err {
-		case context.DeadlineExceeded:
-			return "timeout"
-		case context.Canceled:
-			return "canceled"
+		inner := errors.Unwrap(err)
+		if list, ok := err.(interface{ Unwrap() []error }); ok && len(list.Unwrap()) > 0 {
+			inner = list.Unwrap()[0]
 		}
-		inner := unwrap(err)
 		if inner == nil {
 			break
 		}
 		err = inner
 	}
-	return reflect.TypeOf(err).String()
-}
-
-// unwrap returns the error, or the first of the errors, that an error wraps; nil means none.
-func unwrap(err error) error {
-	if list, ok := err.(interface{ Unwrap() []error }); ok {
-		if all := list.Unwrap(); len(all) > 0 {
-			return all[0]
-		}
-		return nil
+	switch err {
+	case context.DeadlineExceeded:
+		return "timeout"
+	case context.Canceled:
+		return "canceled"
 	}
-	return errors.Unwrap(err)
+	return reflect.TypeOf(err).String()
 }

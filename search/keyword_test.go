@@ -97,11 +97,11 @@ func TestKeywordEqualsOracle(t *testing.T) {
 	for seed := range uint64(testtools.Rounds(15, 4)) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		infos := testtools.RandomCatalog(random, 1+random.IntN(300))
-		theirs := testtools.NewOracle(t, infos)
+		theirs := testtools.Must(testtools.NewOracle(t.Context(), infos))(t)
 		ours := testtools.Must(toolsearch.NewCatalogFromInfos(context.Background(), infos, nil))(t)
 		for range 150 {
 			query, limit := testtools.RandomQuery(random, infos), 1+random.IntN(50)
-			want := theirs.Search(t, query, limit)
+			want := testtools.Must(theirs.Search(t.Context(), query, limit))(t)
 			got := testtools.MatchNames(testtools.Must(ours.Search(context.Background(), query, limit))(t))
 			if len(got)+len(want) > 0 { // an answer without matches may be nil or empty
 				require.Equal(t, want, got, "seed %d, query %q, limit %d", seed, query, limit)
@@ -132,7 +132,9 @@ func FuzzKeywordEqualsOracle(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := testtools.MatchNames(result), testtools.NewOracle(t, infos).Search(t, query, 5); !slices.Equal(got, want) {
+		theirs := testtools.Must(testtools.NewOracle(t.Context(), infos))(t)
+		want := testtools.Must(theirs.Search(t.Context(), query, 5))(t)
+		if got := testtools.MatchNames(result); !slices.Equal(got, want) {
 			t.Errorf("query %q: got %q, want %q", query, got, want)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/goals"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -88,7 +89,7 @@ func TestCatalog(t *testing.T, test CatalogTest) {
 	}
 }
 
-func (c CatalogTest) run(ctx context.Context) (report *eval.Report, short []eval.Shortfall, misses []eval.Miss, err error) {
+func (c CatalogTest) run(ctx context.Context) (report *eval.Report, short []goals.Shortfall, misses []goals.Miss, err error) {
 	if c.Baseline == "" && (c.Update || c.Tolerance != 0) {
 		return nil, nil, nil, errors.New("toolsearchtest: Update and Tolerance need a Baseline")
 	}
@@ -104,21 +105,21 @@ func (c CatalogTest) run(ctx context.Context) (report *eval.Report, short []eval
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	goals := eval.Goals{Min: c.Min, Tolerance: c.Tolerance}
+	want := goals.Goals{Min: c.Min, Tolerance: c.Tolerance}
 	switch {
 	case c.Update:
-		data, wrong := report.Baseline()
+		data, wrong := goals.Baseline(report)
 		err = cmp.Or(wrong, os.WriteFile(c.Baseline, append(data, '\n'), 0o666))
 	case c.Baseline != "":
 		var data []byte
 		if data, err = os.ReadFile(c.Baseline); err != nil {
 			err = fmt.Errorf("toolsearchtest: %w (Update writes a baseline)", err)
 		} else {
-			goals.Baseline, err = eval.ReadBaseline(data, c.Baseline, "")
+			want.Baseline, err = goals.ReadBaseline(data, c.Baseline, "")
 		}
 	}
 	if err == nil {
-		short, misses, err = report.Check(ctx, catalog, goals)
+		short, misses, err = want.Check(ctx, report, catalog, c.index())
 	}
 	return report, short, misses, err
 }

@@ -15,246 +15,183 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The checks of the contract's clauses. Each returns what breaks its clause, or nil.
+// The checks of the contract's clauses.
 
-// ofHits makes a check of one that looks at the hits of each query.
-func ofHits(check func(s *subject, hits []search.Hit) error) func(context.Context, *subject) error {
-	return func(ctx context.Context, s *subject) error {
-		return s.each(ctx, func(_ search.Query, hits []search.Hit) error { return check(s, hits) })
+func checkDocument(s *subject) {
+	for _, hits := range s.answers() {
+		for rank, hit := range hits {
+			must(hit.Doc >= 0 && hit.Doc < len(s.docs), "hit %d is document %d of a catalog of %d", rank+1, hit.Doc, len(s.docs))
+		}
 	}
 }
 
-func checkDocument(s *subject, hits []search.Hit) error {
-	for rank, hit := range hits {
-		if hit.Doc < 0 || hit.Doc >= len(s.docs) {
-			return fmt.Errorf("hit %d is document %d of a catalog of %d", rank+1, hit.Doc, len(s.docs))
+func checkOnce(s *subject) {
+	for _, hits := range s.answers() {
+		rankOf := make(map[int]int)
+		for rank, hit := range hits {
+			first, seen := rankOf[hit.Doc]
+			must(!seen, "document %d is hit %d and hit %d", hit.Doc, first+1, rank+1)
+			rankOf[hit.Doc] = rank
 		}
 	}
-	return nil
 }
 
-func checkOnce(_ *subject, hits []search.Hit) error {
-	rankOf := make(map[int]int)
-	for rank, hit := range hits {
-		if first, seen := rankOf[hit.Doc]; seen {
-			return fmt.Errorf("document %d is hit %d and hit %d", hit.Doc, first+1, rank+1)
-		}
-		rankOf[hit.Doc] = rank
-	}
-	return nil
-}
-
-func checkBestFirst(_ *subject, hits []search.Hit) error {
-	for rank, hit := range hits {
-		if math.IsNaN(hit.Score) {
-			return fmt.Errorf("the score of hit %d is not a number", rank+1)
-		}
-		if rank > 0 && hit.Score > hits[rank-1].Score {
-			return fmt.Errorf("hit %d has the score %g, hit %d after it %g", rank, hits[rank-1].Score, rank+1, hit.Score)
+func checkBestFirst(s *subject) {
+	for _, hits := range s.answers() {
+		before := math.Inf(1)
+		for rank, hit := range hits {
+			must(!math.IsNaN(hit.Score), "the score of hit %d is not a number", rank+1)
+			must(hit.Score <= before, "hit %d has the score %g, hit %d after it %g", rank, before, rank+1, hit.Score)
+			before = hit.Score
 		}
 	}
-	return nil
 }
 
 // checkLimit allows fewer hits than the limit, since a searcher may have a tighter limit of its own,
 // but none only if a search without a limit finds none.
-func checkLimit(ctx context.Context, s *subject) error {
-	return s.each(ctx, func(q search.Query, all []search.Hit) error {
-		return s.limited(ctx, q, []int{1, 2, 5, len(s.docs), len(s.docs) + 10}, func(limit int, answer search.Hits) error {
-			hits := answer.Hits
-			switch first := all[:min(limit, len(all))]; {
-			case len(hits) > limit:
-				return fmt.Errorf("there are %d hits", len(hits))
-			case len(hits) > len(all) || len(hits) == 0 && len(all) > 0 || !slices.Equal(hits, all[:len(hits)]):
-				return fmt.Errorf("it finds %v, limit 0 begins with %v", hits, first)
-			}
-			return nil
-		})
-	})
+func checkLimit(s *subject) {
+	for q, all := range s.answers() {
+		for limit, answer := range s.limited(q, 1, 2, 5, len(s.docs), len(s.docs)+10) {
+			n := len(answer.Hits)
+			must(n <= limit, "limit %d: there are %d hits", limit, n)
+			must(n <= len(all) && (n > 0 || len(all) == 0) && slices.Equal(answer.Hits, all[:n]),
+				"limit %d: it finds %v, limit 0 begins with %v", limit, answer.Hits, all[:min(limit, len(all))])
+		}
+	}
 }
 
 // checkSameOrder also asks a second Searcher over the same documents, to catch an index built
 // in the order of a map.
-func checkSameOrder(ctx context.Context, s *subject) error {
-	second, err := s.build(ctx, s.docs)
-	if err != nil {
-		return err
-	}
-	return s.each(ctx, func(q search.Query, want []search.Hit) error {
-		for i, searcher := range []search.Searcher{s.searcher, s.searcher, s.searcher, second} {
-			again, err := searcher.Search(ctx, q)
-			switch {
-			case err != nil:
-				return err
-			case slices.Equal(again.Hits, want):
-			case i < 3:
-				return fmt.Errorf("first %v, then %v", want, again.Hits)
-			default:
-				return fmt.Errorf("%v, but %v from another Searcher over the same documents", want, again.Hits)
+func checkSameOrder(s *subject) {
+	second := s.build(s.docs)
+	for q, want := range s.answers() {
+		for range 3 {
+			for _, again := range s.limited(q, 0) {
+				must(slices.Equal(again.Hits, want), "first %v, then %v", want, again.Hits)
 			}
 		}
-		return nil
-	})
+		other, err := second.Search(s.ctx, q)
+		must(err == nil && slices.Equal(other.Hits, want),
+			"%v, but %v from another Searcher over the same documents, error %v", want, other.Hits, err)
+	}
 }
 
-func checkNoMatch(ctx context.Context, s *subject) error {
+func checkNoMatch(s *subject) {
 	for _, text := range []string{"", "+", "qqzzxxvv", "qqzzxxvv +jjwwkkyy"} {
-		if _, err := s.searcher.Search(ctx, s.read(text)); err != nil && !isQueryError(err) {
-			return fmt.Errorf("query %q fails: %w", text, err)
-		}
+		_, err := s.searcher.Search(s.ctx, s.read(text))
+		must(err == nil || isQueryError(err), "query %q fails: %w", text, err)
 	}
-	empty, err := s.build(ctx, nil)
-	if err != nil {
-		return err
-	}
+	empty := s.build(nil)
 	for _, limit := range []int{0, 5} {
 		q := s.read("create issue")
 		q.Limit = limit
-		if answer, err := empty.Search(ctx, q); err != nil || len(answer.Hits) > 0 {
-			return fmt.Errorf("an empty catalog answers %q, limit %d, with %v, error %v", q, limit, answer.Hits, err)
-		}
+		answer, err := empty.Search(s.ctx, q)
+		must(err == nil && len(answer.Hits) == 0, "an empty catalog answers %q, limit %d, with %v, error %v", q, limit, answer.Hits, err)
 	}
-	return nil
 }
 
-func checkConcurrent(ctx context.Context, s *subject) error {
+func checkConcurrent(s *subject) {
 	var queries []search.Query
 	var answers, kept [][]search.Hit
-	err := s.each(ctx, func(q search.Query, hits []search.Hit) error {
+	for q, hits := range s.answers() {
 		queries, answers, kept = append(queries, q), append(answers, hits), append(kept, slices.Clone(hits))
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	// First without goroutines: if a search overwrites the hits of an earlier search, the
 	// message here is clearer than a race report.
 	for i, q := range queries {
-		if !slices.Equal(answers[i], kept[i]) {
-			return fmt.Errorf("query %q: its hits were changed by a later search", q)
-		}
-		if asked := s.read(q.Text).Keywords; !slices.Equal(q.Keywords, asked) {
-			return fmt.Errorf("query %q was changed to %q by the search for it", asked, q.Keywords)
-		}
+		must(slices.Equal(answers[i], kept[i]), "query %q: its hits were changed by a later search", q)
+		asked := s.read(q.Text).Keywords
+		must(slices.Equal(q.Keywords, asked), "query %q was changed to %q by the search for it", asked, q.Keywords)
 	}
 	const goroutines, rounds = 8, 4
 	failures := make([]error, goroutines)
 	var group sync.WaitGroup
 	for g := range goroutines {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			for i := range rounds * len(queries) {
-				i = (i + g) % len(queries)
-				answer, err := s.searcher.Search(ctx, queries[i])
-				if err != nil || !slices.Equal(answer.Hits, kept[i]) {
-					failures[g] = fmt.Errorf("query %q finds %v alone and %v, error %v, beside other searches", queries[i], kept[i], answer.Hits, err)
-					return
+		group.Go(func() {
+			failures[g] = breachOf(func() {
+				for i := range rounds * len(queries) {
+					i = (i + g) % len(queries)
+					answer, err := s.searcher.Search(s.ctx, queries[i])
+					must(err == nil && slices.Equal(answer.Hits, kept[i]),
+						"query %q finds %v alone and %v, error %v, beside other searches", queries[i], kept[i], answer.Hits, err)
 				}
-			}
-		}()
+			})
+		})
 	}
 	group.Wait()
-	return errors.Join(failures...)
+	err := errors.Join(failures...)
+	must(err == nil, "%w", err)
 }
 
-func checkContext(ctx context.Context, s *subject) error {
-	cancelled, cancel := context.WithCancel(ctx)
+func checkContext(s *subject) {
+	cancelled, cancel := context.WithCancel(s.ctx)
 	cancel()
-	expired, cancelExpired := context.WithTimeout(ctx, -1)
+	expired, cancelExpired := context.WithTimeout(s.ctx, -1)
 	defer cancelExpired()
 	for _, ctx := range []context.Context{cancelled, expired} {
-		if _, err := s.searcher.Search(ctx, s.read("create issue")); !errors.Is(err, ctx.Err()) {
-			return fmt.Errorf("searching with ctx done returns the error %v, want %w", err, ctx.Err())
-		}
+		_, err := s.searcher.Search(ctx, s.read("create issue"))
+		must(errors.Is(err, ctx.Err()), "searching with ctx done returns the error %v, want %w", err, ctx.Err())
 	}
-	return nil
 }
 
 // checkUnchanged builds and uses a Searcher, and then compares its documents with fresh documents.
-func checkUnchanged(ctx context.Context, s *subject) error {
-	given, err := contractDocuments(ctx)
-	if err != nil {
-		return err
-	}
-	want, err := contractDocuments(ctx)
-	if err != nil {
-		return err
-	}
-	searcher, err := s.index(ctx, given)
-	if err != nil {
-		return err
-	}
-	other := &subject{index: s.index, docs: given, searcher: searcher}
-	if err := other.each(ctx, func(search.Query, []search.Hit) error { return nil }); err != nil {
-		return err
+func checkUnchanged(s *subject) {
+	given, want := contractDocuments(), contractDocuments()
+	searcher, err := s.index(s.ctx, given)
+	must(err == nil, "%w", err)
+	other := &subject{ctx: s.ctx, searcher: searcher}
+	for range other.answers() {
 	}
 	for i := range want {
-		if !reflect.DeepEqual(given[i], want[i]) {
-			return fmt.Errorf("document %d was %+v and is now %+v", i, want[i], given[i])
-		}
+		must(reflect.DeepEqual(given[i], want[i]), "document %d was %+v and is now %+v", i, want[i], given[i])
 	}
-	return nil
 }
 
 // checkAllowed allows every second document. An allowed document that is found when all are
 // allowed must still be found; a searcher that looks only at its best may find others too.
-func checkAllowed(ctx context.Context, s *subject) error {
+func checkAllowed(s *subject) {
 	allowed := func(doc int) bool { return doc%2 == 1 }
-	return s.each(ctx, func(q search.Query, all []search.Hit) error {
-		wanted, found := q, 0
+	for wanted, all := range s.answers() {
+		q, found := wanted, 0
 		q.Allowed = func(doc int) bool { return allowed(doc) && wanted.Allows(doc) }
-		return s.limited(ctx, q, []int{0, 1, 5}, func(limit int, answer search.Hits) error {
+		for limit, answer := range s.limited(q, 0, 1, 5) {
 			hits := len(answer.Hits)
 			isFound := make(map[int]bool)
 			for _, hit := range answer.Hits {
 				isFound[hit.Doc] = true
-				if hit.Doc >= 0 && hit.Doc < len(s.docs) && !allowed(hit.Doc) {
-					return fmt.Errorf("document %d was found and is not allowed", hit.Doc)
-				}
-			}
-			for i := 0; limit == 0 && i < len(all); i++ {
-				if doc := all[i].Doc; allowed(doc) && !isFound[doc] {
-					return fmt.Errorf("document %d is allowed and found when all documents are, but not when only every second document is", doc)
-				}
+				must(hit.Doc < 0 || hit.Doc >= len(s.docs) || allowed(hit.Doc), "limit %d: document %d was found and is not allowed", limit, hit.Doc)
 			}
 			if limit == 0 {
 				found = hits
+				for _, hit := range all {
+					must(!allowed(hit.Doc) || isFound[hit.Doc],
+						"document %d is allowed and found when all documents are, but not when only every second document is", hit.Doc)
+				}
 			}
-			if found > 0 && hits == 0 {
-				return fmt.Errorf("it finds nothing, limit 0 %d allowed documents", found)
-			}
-			if answer.Total > hits && answer.Total != found {
-				return fmt.Errorf("it counts %d, but %d allowed documents match", answer.Total, found)
-			}
-			return nil
-		})
-	})
+			must(found == 0 || hits > 0, "limit %d: it finds nothing, limit 0 %d allowed documents", limit, found)
+			must(answer.Total <= hits || answer.Total == found,
+				"limit %d: it counts %d, but %d allowed documents match", limit, answer.Total, found)
+		}
+	}
 }
 
 // checkTotal checks only searchers that count: a Total that equals the number of hits
 // promises nothing.
-func checkTotal(ctx context.Context, s *subject) error {
-	counts := false
-	var short error
-	err := s.each(ctx, func(q search.Query, all []search.Hit) error {
-		return s.limited(ctx, q, []int{0, 1, 5, len(s.docs) + 10}, func(limit int, answer search.Hits) error {
+func checkTotal(s *subject) {
+	counts, short := false, ""
+	for q, all := range s.answers() {
+		for limit, answer := range s.limited(q, 0, 1, 5, len(s.docs)+10) {
 			isCounted := answer.Total > len(answer.Hits)
 			counts = counts || isCounted
-			if isCounted && answer.Total != len(all) {
-				return fmt.Errorf("the total is %d, a search without a limit finds %d", answer.Total, len(all))
+			must(!isCounted || answer.Total == len(all),
+				"limit %d: the total is %d, a search without a limit finds %d", limit, answer.Total, len(all))
+			if !isCounted && len(answer.Hits) < len(all) {
+				short = fmt.Sprintf("%s, limit %d: the total is %d for %d hits, a search without a limit finds %d; other searches are counted",
+					s.at, limit, answer.Total, len(answer.Hits), len(all))
 			}
-			if !isCounted && len(answer.Hits) < len(all) && short == nil {
-				short = fmt.Errorf("limit %d: the total is %d for %d hits, a search without a limit finds %d; other searches are counted",
-					limit, answer.Total, len(answer.Hits), len(all))
-			}
-			return nil
-		})
-	})
-	if err == nil && counts {
-		err = short
+		}
 	}
-	return err
+	must(!counts || short == "", "%s", short)
 }
 
 // A narrowing is a question with a demand, the same text without it, and the tools that the demand
@@ -293,21 +230,15 @@ func namespaceArguments() (list []narrowing) {
 
 // narrowed compares what a catalog finds with and without each demand. A QueryReader has its own
 // rule for texts.
-func narrowed(narrowings []narrowing) func(context.Context, *subject) error {
-	return func(ctx context.Context, s *subject) error {
+func narrowed(narrowings []narrowing) func(*subject) {
+	return func(s *subject) {
 		_, reads := s.searcher.(search.QueryReader)
 		for _, n := range narrowings {
 			if reads && n.namespace == "" {
 				continue
 			}
-			all, _, err := s.find(ctx, n.without, "")
-			if err != nil {
-				return err
-			}
-			found, isCut, err := s.find(ctx, n.text, n.namespace)
-			if err != nil {
-				return err
-			}
+			all, _ := s.find(n.without, "")
+			found, isCut := s.find(n.text, n.namespace)
 			asked := fmt.Sprintf("%q", n.text)
 			if n.namespace != "" {
 				asked += fmt.Sprintf(" in the namespace %q", n.namespace)
@@ -318,57 +249,45 @@ func narrowed(narrowings []narrowing) func(context.Context, *subject) error {
 				})
 			}
 			for _, name := range found {
-				if !passes(name) {
-					return fmt.Errorf("%s finds %s", asked, name)
-				}
+				must(passes(name), "%s finds %s", asked, name)
 			}
 			for _, name := range all {
-				if !isCut && passes(name) && !slices.Contains(found, name) {
-					return fmt.Errorf("%q finds %s, %s does not", n.without, name, asked)
-				}
+				must(isCut || !passes(name) || slices.Contains(found, name), "%q finds %s, %s does not", n.without, name, asked)
 			}
 		}
-		return nil
 	}
 }
 
 // find returns what a catalog finds, and whether others may have come first. It asks for a namespace
 // as a model does.
-func (s *subject) find(ctx context.Context, text, namespace string) (names []string, isCut bool, err error) {
+func (s *subject) find(text, namespace string) (names []string, isCut bool) {
 	if namespace == "" {
-		result, err := s.catalog.Search(ctx, text, toolsearch.DefaultMaxResultsCap)
-		if err != nil {
-			return nil, false, fmt.Errorf("a catalog fails on %q: %w", text, err)
-		}
+		result, err := s.catalog.Search(s.ctx, text, toolsearch.DefaultMaxResultsCap)
+		must(err == nil, "a catalog fails on %q: %w", text, err)
 		for _, m := range result.Matches {
 			names = append(names, m.Info.Name)
 		}
-		return names, result.Total > len(names), nil
+		return names, result.Total > len(names)
 	}
 	arguments, err := json.Marshal(map[string]any{"query": text, "namespace": namespace, "max_results": toolsearch.DefaultMaxResultsCap})
-	if err != nil {
-		return nil, false, err
-	}
-	answer, err := s.catalog.Tool().InvokableRun(ctx, string(arguments))
-	if err != nil {
-		return nil, false, fmt.Errorf("tool_search fails on %s: %w", arguments, err)
-	}
+	must(err == nil, "%w", err)
+	answer, err := s.catalog.Tool().InvokableRun(s.ctx, string(arguments))
+	must(err == nil, "tool_search fails on %s: %w", arguments, err)
 	var found struct{ Matches []string }
-	if err := json.Unmarshal([]byte(answer), &found); err != nil {
-		return nil, false, fmt.Errorf("tool_search answers %s with %q: %w", arguments, answer, err)
-	}
-	return found.Matches, false, nil
+	err = json.Unmarshal([]byte(answer), &found)
+	must(err == nil, "tool_search answers %s with %q: %w", arguments, answer, err)
+	return found.Matches, false
 }
 
 // explains checks the explained scores of the documents that Search finds, or of all others.
-func explains(found bool) func(context.Context, *subject) error {
-	return func(ctx context.Context, s *subject) error {
+func explains(found bool) func(*subject) {
+	return func(s *subject) {
 		explainer, ok := s.searcher.(search.Explainer)
 		if !ok {
-			return nil
+			return
 		}
-		return s.each(ctx, func(q search.Query, hits []search.Hit) error {
-			scores := make(map[int]float64)
+		for q, hits := range s.answers() {
+			scores := make(map[int]float64) // 0 for a document that is not found
 			for _, hit := range hits {
 				scores[hit.Doc] = hit.Score
 			}
@@ -378,56 +297,41 @@ func explains(found bool) func(context.Context, *subject) error {
 					continue
 				}
 				for _, q.Limit = range []int{0, 1} {
-					explanation, err := explainer.Explain(ctx, q, doc)
-					if err != nil {
-						return fmt.Errorf("limit %d: Explain of document %d: %w", q.Limit, doc, err)
-					}
+					e, err := explainer.Explain(s.ctx, q, doc)
+					must(err == nil, "limit %d: Explain of document %d: %w", q.Limit, doc, err)
 					// Adding in another order changes the last bits of a sum.
-					if isHit && math.Abs(explanation.Score-score) > 1e-9*max(1, math.Abs(score)) || !isHit && explanation.Score != 0 {
-						return fmt.Errorf("limit %d: document %d has the score %g, explained is %g", q.Limit, doc, score, explanation.Score)
-					}
+					isSame := math.Abs(e.Score-score) <= 1e-9*max(1, math.Abs(score))
+					must(isSame && (isHit || e.Score == 0),
+						"limit %d: document %d has the score %g, explained is %g", q.Limit, doc, score, e.Score)
 				}
 			}
-			return nil
-		})
+		}
 	}
 }
 
 // checkRestrict compares restricted searchers with searchers that are built from the same
 // documents.
-func checkRestrict(ctx context.Context, s *subject) error {
+func checkRestrict(s *subject) {
 	restricter, ok := s.searcher.(search.Restricter)
 	if !ok {
-		return nil
+		return
 	}
-	for _, part := range []struct {
-		what string
-		has  func(doc int) bool
-	}{
-		{"restricted to no document", func(int) bool { return false }},
-		{"restricted to document 3", func(doc int) bool { return doc == 3 }},
-		{"restricted to every other document", func(doc int) bool { return doc%2 == 1 }},
-		{"restricted to all documents but 5", func(doc int) bool { return doc != 5 }},
-		{"restricted to all documents", func(int) bool { return true }},
-	} {
-		var numbers []int
-		for doc := range s.docs {
-			if part.has(doc) {
-				numbers = append(numbers, doc)
-			}
-		}
-		if err := checkDerived(ctx, s, part.what, restricter.Restrict, numbers, s.docs, numbers); err != nil {
-			return err
+	var all, odd []int
+	for doc := range s.docs {
+		if all = append(all, doc); doc%2 == 1 {
+			odd = append(odd, doc)
 		}
 	}
-	return nil
+	for _, numbers := range [][]int{nil, {3}, odd, slices.Concat(all[:5], all[6:]), all} {
+		checkDerived(s, fmt.Sprintf("restricted to %d of %d documents", len(numbers), len(all)), restricter.Restrict, numbers, s.docs, numbers)
+	}
 }
 
 // checkRebuild compares rebuilt searchers with searchers that are built from the same documents.
-func checkRebuild(ctx context.Context, s *subject) error {
+func checkRebuild(s *subject) {
 	rebuilder, ok := s.searcher.(search.Rebuilder)
 	if !ok {
-		return nil
+		return
 	}
 	reversed, changed := slices.Clone(s.docs), slices.Clone(s.docs[:len(s.docs)/2])
 	slices.Reverse(reversed)
@@ -443,35 +347,26 @@ func checkRebuild(ctx context.Context, s *subject) error {
 		for i := range numbers {
 			numbers[i] = i
 		}
-		if err := checkDerived(ctx, s, next.what, rebuilder.Rebuild, next.docs, next.docs, numbers); err != nil {
-			return err
-		}
+		checkDerived(s, next.what, rebuilder.Rebuild, next.docs, next.docs, numbers)
 	}
-	return nil
 }
 
 // checkDerived compares a searcher that is derived from another one with a searcher that is built from
 // the same documents alone: those with the numbers.
-func checkDerived[T any](ctx context.Context, s *subject, what string, derive func(context.Context, []T) (search.Searcher, error), of []T,
+func checkDerived[T any](s *subject, what string, derive func(context.Context, []T) (search.Searcher, error), of []T,
 	docs []search.Document, numbers []int,
-) error {
-	done, cancel := context.WithCancel(ctx)
+) {
+	done, cancel := context.WithCancel(s.ctx)
 	cancel()
-	if _, err := derive(done, slices.Clone(of)); !errors.Is(err, done.Err()) {
-		return fmt.Errorf("%s with ctx done, the error is %v, want %w", what, err, done.Err())
-	}
-	derived, err := derive(ctx, slices.Clone(of))
-	if err != nil || derived == nil {
-		return fmt.Errorf("it cannot be %s: there is no Searcher; the error is %w", what, err)
-	}
+	_, err := derive(done, slices.Clone(of))
+	must(errors.Is(err, done.Err()), "%s with ctx done, the error is %v, want %w", what, err, done.Err())
+	derived, err := derive(s.ctx, slices.Clone(of))
+	must(err == nil && derived != nil, "it cannot be %s: there is no Searcher; the error is %w", what, err)
 	var same []search.Document
 	for _, doc := range numbers {
 		same = append(same, docs[doc])
 	}
-	alone, err := s.build(ctx, same)
-	if err != nil {
-		return err
-	}
+	alone := s.build(same)
 	for _, text := range contractQueries {
 		for _, limit := range []int{0, 1, 5} {
 			q := s.read(text)
@@ -480,18 +375,15 @@ func checkDerived[T any](ctx context.Context, s *subject, what string, derive fu
 			if q.Allowed != nil {
 				ofSame.Allowed = func(doc int) bool { return q.Allowed(numbers[doc]) }
 			}
-			want, wantErr := alone.Search(ctx, ofSame)
+			want, wantErr := alone.Search(s.ctx, ofSame)
 			for i := range want.Hits {
 				want.Hits[i].Doc = numbers[want.Hits[i].Doc]
 			}
-			got, err := derived.Search(ctx, q)
-			if (err == nil) != (wantErr == nil) || isQueryError(err) != isQueryError(wantErr) {
-				return fmt.Errorf("%s: query %q, limit %d: the error is %v, alone %v", what, text, limit, err, wantErr)
-			}
-			if !slices.Equal(got.Hits, want.Hits) || max(got.Total, len(got.Hits)) != max(want.Total, len(want.Hits)) {
-				return fmt.Errorf("%s: query %q, limit %d: %v of %d, alone %v of %d", what, text, limit, got.Hits, got.Total, want.Hits, want.Total)
-			}
+			got, err := derived.Search(s.ctx, q)
+			must((err == nil) == (wantErr == nil) && isQueryError(err) == isQueryError(wantErr),
+				"%s: query %q, limit %d: the error is %v, alone %v", what, text, limit, err, wantErr)
+			must(slices.Equal(got.Hits, want.Hits) && max(got.Total, len(got.Hits)) == max(want.Total, len(want.Hits)),
+				"%s: query %q, limit %d: %v of %d, alone %v of %d", what, text, limit, got.Hits, got.Total, want.Hits, want.Total)
 		}
 	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,7 @@ func TestSearcher(t *testing.T, index search.Indexer) {
 	}
 	for _, c := range clauses {
 		t.Run(c.name, func(t *testing.T) {
-			if err := c.check(t.Context(), s); err != nil {
+			if err := c.test(t.Context(), s); err != nil {
 				t.Errorf("%v\n\tthe contract says: %q", err, c.sentence)
 			}
 		})
@@ -53,13 +54,47 @@ func TestSearcher(t *testing.T, index search.Indexer) {
 type clause struct {
 	name     string
 	sentence string
-	check    func(context.Context, *subject) error
+	check    func(*subject)
+}
+
+// test returns what breaks the clause, or nil.
+func (c clause) test(ctx context.Context, s *subject) error {
+	s.ctx, s.at = ctx, ""
+	err := breachOf(func() { c.check(s) })
+	if err != nil && s.at != "" {
+		err = fmt.Errorf("%s: %w", s.at, err)
+	}
+	return err
+}
+
+// A breach is what breaks a clause. The checks panic with it.
+type breach struct{ error }
+
+func must(holds bool, format string, args ...any) {
+	if !holds {
+		panic(breach{fmt.Errorf(format, args...)})
+	}
+}
+
+// breachOf returns the breach that f panics with, or nil.
+func breachOf(f func()) (err error) {
+	defer func() {
+		switch recovered := recover().(type) {
+		case nil:
+		case breach:
+			err = recovered.error
+		default:
+			panic(recovered)
+		}
+	}()
+	f()
+	return nil
 }
 
 var clauses = []clause{
-	{"document", "index into the documents the Indexer was given", ofHits(checkDocument)},
-	{"once", "each document once", ofHits(checkOnce)},
-	{"best-first", "best first", ofHits(checkBestFirst)},
+	{"document", "index into the documents the Indexer was given", checkDocument},
+	{"once", "each document once", checkOnce},
+	{"best-first", "best first", checkBestFirst},
 	{"limit", "at most as many as the query's limit (all, if it is 0), best first", checkLimit},
 	{"allowed", "Search returns only documents that q.Allowed allows, and counts no others", checkAllowed},
 	{"same-order", "The same query gets the same answer, in the same order, every time", checkSameOrder},
@@ -81,6 +116,8 @@ var clauses = []clause{
 
 // A subject is an Indexer under test, and a Searcher it built.
 type subject struct {
+	ctx      context.Context // of the clause that is tested
+	at       string          // the query that is looked at, for messages
 	index    search.Indexer
 	docs     []search.Document
 	searcher search.Searcher
@@ -90,56 +127,45 @@ type subject struct {
 // newSubject builds the Searcher. It fails if no search finds anything, since every clause
 // would then hold trivially.
 func newSubject(ctx context.Context, index search.Indexer) (*subject, error) {
-	docs, err := contractDocuments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s := &subject{index: index, docs: docs}
-	if s.searcher, err = s.build(ctx, docs); err != nil {
-		return nil, err
-	}
-	ready := func(context.Context, []search.Document) (search.Searcher, error) { return s.searcher, nil }
-	if s.catalog, err = toolsearch.NewCatalogFromInfos(ctx, contractTools(), &toolsearch.CatalogOptions{Index: ready}); err != nil {
-		return nil, err
-	}
-	found := 0
-	err = s.each(ctx, func(_ search.Query, hits []search.Hit) error {
-		found += len(hits)
-		return nil
+	s := &subject{ctx: ctx, index: index}
+	return s, breachOf(func() {
+		s.docs = contractDocuments()
+		s.searcher = s.build(s.docs)
+		ready := func(context.Context, []search.Document) (search.Searcher, error) { return s.searcher, nil }
+		var err error
+		s.catalog, err = toolsearch.NewCatalogFromInfos(ctx, contractTools(), &toolsearch.CatalogOptions{Index: ready})
+		must(err == nil, "%w", err)
+		found := 0
+		for _, hits := range s.answers() {
+			found += len(hits)
+		}
+		must(found > 0, "none of %q finds anything, so nothing can be tested", contractQueries)
 	})
-	if err == nil && found == 0 {
-		err = fmt.Errorf("none of %q finds anything, so nothing can be tested", contractQueries)
-	}
-	return s, err
 }
 
-func (s *subject) build(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-	searcher, err := s.index(ctx, slices.Clone(docs))
-	if err != nil {
-		return nil, fmt.Errorf("the Indexer fails on %d documents: %w", len(docs), err)
-	}
-	if searcher == nil {
-		return nil, fmt.Errorf("the Indexer returns no Searcher and no error for %d documents", len(docs))
-	}
-	return searcher, nil
+func (s *subject) build(docs []search.Document) search.Searcher {
+	searcher, err := s.index(s.ctx, slices.Clone(docs))
+	must(err == nil, "the Indexer fails on %d documents: %w", len(docs), err)
+	must(searcher != nil, "the Indexer returns no Searcher and no error for %d documents", len(docs))
+	return searcher
 }
 
-// each calls f with every query and all its hits. It skips queries that the searcher refuses.
-func (s *subject) each(ctx context.Context, f func(search.Query, []search.Hit) error) error {
-	for _, text := range contractQueries {
-		q := s.read(text)
-		answer, err := s.searcher.Search(ctx, q)
-		if isQueryError(err) {
-			continue
+// answers are the queries with all their hits. It skips queries that the searcher refuses.
+func (s *subject) answers() iter.Seq2[search.Query, []search.Hit] {
+	return func(yield func(search.Query, []search.Hit) bool) {
+		for _, text := range contractQueries {
+			q := s.read(text)
+			answer, err := s.searcher.Search(s.ctx, q)
+			if isQueryError(err) {
+				continue
+			}
+			must(err == nil, "query %q fails: %w", text, err)
+			if s.at = fmt.Sprintf("query %q", text); !yield(q, answer.Hits) {
+				return
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("query %q fails: %w", text, err)
-		}
-		if err := f(q, answer.Hits); err != nil {
-			return fmt.Errorf("query %q: %w", text, err)
-		}
+		s.at = ""
 	}
-	return nil
 }
 
 // read reads a text as the searcher does. The query's demands stay unresolved, which a
@@ -151,18 +177,17 @@ func (s *subject) read(text string) search.Query {
 	return search.ParseQuery(text)
 }
 
-// limited calls f with the answer to a query for each of some limits.
-func (s *subject) limited(ctx context.Context, q search.Query, limits []int, f func(limit int, answer search.Hits) error) error {
-	for _, q.Limit = range limits {
-		answer, err := s.searcher.Search(ctx, q)
-		if err == nil {
-			err = f(q.Limit, answer)
-		}
-		if err != nil {
-			return fmt.Errorf("limit %d: %w", q.Limit, err)
+// limited are some limits with the answers to a query.
+func (s *subject) limited(q search.Query, limits ...int) iter.Seq2[int, search.Hits] {
+	return func(yield func(int, search.Hits) bool) {
+		for _, q.Limit = range limits {
+			answer, err := s.searcher.Search(s.ctx, q)
+			must(err == nil, "limit %d: %w", q.Limit, err)
+			if !yield(q.Limit, answer) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // isQueryError reports whether the searcher refused a query, as a pattern searcher does
@@ -226,12 +251,9 @@ func toolOf(name, description string, parameter ...string) *schema.ToolInfo {
 	return info
 }
 
-// contractDocuments makes the documents of a catalog of new contractTools.
-func contractDocuments(ctx context.Context) (docs []search.Document, err error) {
-	index := func(ctx context.Context, given []search.Document) (search.Searcher, error) {
-		docs = given
-		return search.Keyword(ctx, nil)
-	}
-	_, err = toolsearch.NewCatalogFromInfos(ctx, contractTools(), &toolsearch.CatalogOptions{Index: index})
-	return docs, err
+// contractDocuments makes the documents of new contractTools.
+func contractDocuments() []search.Document {
+	docs, err := search.Documents(contractTools(), nil)
+	must(err == nil, "%w", err)
+	return docs
 }

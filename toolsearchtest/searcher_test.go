@@ -334,7 +334,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 			require.NoError(t, err)
 			var fails []string
 			for _, c := range clauses {
-				if err := c.check(t.Context(), s); err != nil {
+				if err := c.test(t.Context(), s); err != nil {
 					t.Logf("%s: %v", c.name, err)
 					fails = append(fails, c.name)
 				}

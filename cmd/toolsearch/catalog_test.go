@@ -101,13 +101,13 @@ func TestEveryCommandTakesEveryCatalog(t *testing.T) {
 		name, catalog, query, tool, listed string
 		inspected                          int
 	}{
-		{"JSONL", written(t, "greek.jsonl", greek), "alpha", "alpha", "alpha beta", cli.ToFix},
-		{"MCP's tools/list", answer, "rows", "db__select_rows", "db__select_rows db__describe_table db__ping", cli.ToFix},
+		{"JSONL", written(t, "greek.jsonl", greek), "alpha", "alpha", "alpha beta", cli.Nothing},
+		{"MCP's tools/list", answer, "rows", "db__select_rows", "db__select_rows db__describe_table db__ping", cli.Nothing},
 		{"a request to OpenAI", written(t, "request.json", openai), "alpha", "alpha", "alpha", cli.Found},
 		{"servers", servers, "alpha", "alpha",
-			"here/first_tool here/second_tool here/third_tool there/alpha there/beta there/gamma", cli.ToFix},
+			"here/first_tool here/second_tool here/third_tool there/alpha there/beta there/gamma", cli.Nothing},
 		{"a URL", "-header 'X-Key: ${TOOLSEARCH_TEST_KEY}' " + address, "alpha", "alpha", "alpha beta gamma", cli.Found},
-		{"a command", "-- " + self, "first", "first_tool", "first_tool second_tool third_tool", cli.ToFix},
+		{"a command", "-- " + self, "first", "first_tool", "first_tool second_tool third_tool", cli.Nothing},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if strings.HasPrefix(test.catalog, "--") {
@@ -157,7 +157,7 @@ func TestServersThatShareNames(t *testing.T) {
 	assert.Contains(t, stdout, "b__first_tool")
 	assert.Equal(t, "Named with their servers, since several servers have a tool of that name: first_tool, second_tool, third_tool\n"+
 		"Left out: (tool 9), which has no name. toolsearch inspect says more.\n", stderr)
-	stdout, _ = prints(t, cli.ToFix, "", "inspect", file)
+	stdout, _ = prints(t, cli.Nothing, "", "inspect", file)
 	assert.Contains(t, stdout, "server: a fake 1.2, MCP 2025-06-18\n")
 	assert.Contains(t, stdout, "several servers have a tool of this name; a Prefix keeps such tools apart")
 }

@@ -36,7 +36,7 @@ func reportOf(t *testing.T, stdout string) (r inspect.Report) {
 }
 
 func TestInspectLiveServer(t *testing.T) {
-	stdout, stderr := inspectFake(t, cli.ToFix, "good", "-json")
+	stdout, stderr := inspectFake(t, cli.Nothing, "good", "-json")
 	require.Empty(t, stderr)
 	r := reportOf(t, stdout)
 	assert.Equal(t, []mcp.Info{
@@ -50,7 +50,7 @@ func TestInspectLiveServer(t *testing.T) {
 	definition := `{"name":"first_tool","description":"Does <what> is first","parameters":{"type":"object"}}`
 	assert.Equal(t, len(definition), r.Tools[0].Bytes, "bytes of %s", definition)
 	assert.Equal(t, tokens.Of(definition), r.Tools[0].Tokens, "tokens of %s", definition)
-	stdout, _ = inspectFake(t, cli.ToFix, "good")
+	stdout, _ = inspectFake(t, cli.Nothing, "good")
 	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask politely.\nThe server wrote 3 lines ")
 }
 
@@ -99,7 +99,7 @@ func TestInspectBadServers(t *testing.T) {
 
 // One wrong value does not hide the other tools, and what is wrong is reported.
 func TestInspectWrongValues(t *testing.T) {
-	stdout, _ := inspectFake(t, cli.ToFix, "wrong-values", "-json")
+	stdout, _ := inspectFake(t, cli.Nothing, "wrong-values", "-json")
 	r := reportOf(t, stdout)
 	require.Len(t, r.Tools, 3)
 	assert.Equal(t, "b", r.Tools[1].Name)
@@ -140,7 +140,7 @@ func TestInspectEndsWhatTheServerStarted(t *testing.T) {
 func TestTypeOfNull(t *testing.T) {
 	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},
 		{"name":"b","description":"Does"}]`
-	stdout, _ := prints(t, cli.ToFix, tools, "inspect", "-")
+	stdout, _ := prints(t, cli.Nothing, tools, "inspect", "-")
 	assert.Contains(t, stdout, "a  a part of the schema is of the wrong kind")
 	_, stderr := prints(t, cli.Found, tools, "list", "-")
 	assert.Contains(t, stderr, "the parameters of a, which are not a JSON schema")

@@ -33,7 +33,7 @@ import (
 // commands are the commands in the order of their help. Those without run are main's own.
 var commands = []struct {
 	name string
-	run  func(ctx context.Context, call *cli.Call, args []string) (code int, err error)
+	run  func(ctx context.Context, call *cli.Call, args []string) (code int)
 	help string
 }{
 	{"search", searchers.Search, searchers.SearchHelp},
@@ -114,7 +114,7 @@ func dispatch(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		if c.name != topic || c.run == nil {
 			continue
 		}
-		code, err := c.run(ctx, call, args[1:])
+		code, err := cli.Run(func() int { return c.run(ctx, call, args[1:]) })
 		if errors.Is(err, flag.ErrHelp) {
 			return cli.Found, help(call.Out, c.help)
 		}

@@ -48,7 +48,7 @@ func TestUI(t *testing.T) {
 	for _, k := range shown.Kinds {
 		counts[k.Heading] = k.Count
 	}
-	stdout, _ := prints(t, cli.ToFix, "", "inspect", "-json", problems)
+	stdout, _ := prints(t, cli.Nothing, "", "inspect", "-json", problems)
 	want := reportOf(t, stdout)
 	wanted, tokens := make(map[string]int), make(map[int]bool)
 	for _, k := range inspect.Kinds {

@@ -48,10 +48,8 @@ func (w Way) Config(tools int) toolsearch.Config {
 func (w Way) isNative() bool { return slices.Contains(nativeProtocols, w.Protocol) }
 
 // Ways returns the ways that a provider's models can use, the simplest first: all tools shown,
-// the provider's native protocol, and the protocols for every model. Two protocols are not among
-// them. A search by the provider itself, with ProtocolNativeServer, cannot be played without the
-// provider. ProtocolRegexp is for histories of Eino v0.8, and costs what ProtocolToolSearch costs
-// if as many tools match.
+// the provider's native protocol, and the protocols for every model. ProtocolNativeServer cannot be
+// played without the provider, and ProtocolRegexp costs what ProtocolToolSearch costs if as many match.
 func Ways(p *Provider) []Way {
 	ways := []Way{{All: true}}
 	if native, ok := p.native(); ok {
@@ -72,16 +70,22 @@ type Outcome struct {
 	Calls    int // model calls
 	Searches int // of Calls, those that search or load
 	Changes  int // how often the list of tools changed
-
-	Cold, Warm           Usage   // with nothing cached before, and with the turn before cached
-	ColdPrice, WarmPrice float64 // in US dollars
+	Usage    Usage
+	Price    float64 // in US dollars
 }
 
-// A Row is what a conversation costs in every way.
+// A Row is what a conversation costs in every way, with one state of the cache.
 type Row struct {
 	Shape    Shape     // of the conversation
+	Cache    string    // Cold, Warm or CacheNone
 	Outcomes []Outcome // as the report's Ways
 }
+
+// Values of Row.Cache, beside CacheNone for a provider without a cache.
+const (
+	Cold = "cold" // nothing is cached before the conversation
+	Warm = "warm" // the turn before is cached
+)
 
 // A Report compares ways to show tools.
 type Report struct {
@@ -89,7 +93,7 @@ type Report struct {
 	Tools    int      // in the catalog
 	Tokens   int      // of their definitions
 	Ways     []Way    // that were compared
-	Rows     []Row    // one for each shape, or for each run of a log
+	Rows     []Row    // one for each shape, or for each run of a log, and state of the cache
 	Checks   []Check  // of CompareLog, one for each run
 }
 
@@ -99,40 +103,37 @@ const slack = 0.05
 
 // Take returns the way to take for a conversation: the simplest that costs at most 5 % more than the
 // cheapest. native says whether the model's adapter can search natively.
-func (r *Row) Take(warm, native bool) Way {
-	return take(r.Outcomes, native, func(o *Outcome) float64 {
-		if warm {
-			return o.WarmPrice
-		}
-		return o.ColdPrice
-	})
-}
+func (r *Row) Take(native bool) Way { return take(r.Outcomes, native) }
 
 // Take returns the way to take for all conversations together, by the rule of Row.Take.
 func (r *Report) Take(native bool) Way {
-	return take(r.Rows[0].Outcomes, native, func(o *Outcome) float64 { return r.Price(o.Way) })
+	together := slices.Clone(r.Rows[0].Outcomes)
+	for i := range together {
+		together[i].Price = r.Price(together[i].Way)
+	}
+	return take(together, native)
 }
 
-func take(outcomes []Outcome, native bool, price func(*Outcome) float64) Way {
+func take(outcomes []Outcome, native bool) Way {
 	cheapest := math.Inf(1)
-	for i := range outcomes {
-		if native || !outcomes[i].Way.isNative() {
-			cheapest = min(cheapest, price(&outcomes[i]))
+	for _, o := range outcomes {
+		if native || !o.Way.isNative() {
+			cheapest = min(cheapest, o.Price)
 		}
 	}
 	simplest := slices.IndexFunc(outcomes, func(o Outcome) bool {
-		return (native || !o.Way.isNative()) && price(&o) <= cheapest*(1+slack)
+		return (native || !o.Way.isNative()) && o.Price <= cheapest*(1+slack)
 	})
 	return outcomes[simplest].Way
 }
 
-// Price returns what a way costs over all conversations together, cold and warm, in US dollars. It
-// is 0 for a way that is not among Ways.
+// Price returns what a way costs over all conversations together, in US dollars. It is 0 for a way that
+// is not among Ways.
 func (r *Report) Price(way Way) (sum float64) {
 	for _, row := range r.Rows {
 		for _, o := range row.Outcomes {
 			if o.Way == way {
-				sum += o.ColdPrice + o.WarmPrice
+				sum += o.Price
 			}
 		}
 	}
@@ -153,11 +154,9 @@ func (r *Report) Advice() string {
 		tools, all = "this tool", "show it"
 	}
 	best, text := r.Take(true), r.Take(false)
-	for i := range r.Rows {
-		for _, warm := range []bool{false, true} {
-			if r.Rows[i].Take(warm, true) != best || r.Rows[i].Take(warm, false) != text {
-				return fmt.Sprintf("With %s and %s, the way to take depends on the conversation.", r.Provider.Model, tools)
-			}
+	for _, row := range r.Rows {
+		if row.Take(true) != best || row.Take(false) != text {
+			return fmt.Sprintf("With %s and %s, the way to take depends on the conversation.", r.Provider.Model, tools)
 		}
 	}
 	words := func(w Way) string {
@@ -207,30 +206,36 @@ func compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, scenari
 			return nil, err
 		}
 	}
+	states := []string{Cold, Warm}
+	if p.Cache == CacheNone {
+		states = []string{CacheNone}
+	}
 	for _, s := range scenarios {
-		row := Row{Shape: s.Shape}
+		rows := make([]Row, len(states))
 		for _, way := range report.Ways {
-			o, err := outcome(ctx, tools, p, way, s.Conversation)
+			o, err := outcomes(ctx, tools, p, way, s.Conversation)
 			if err != nil {
 				return nil, err
 			}
-			row.Outcomes = append(row.Outcomes, o)
+			for i, state := range states {
+				rows[i] = Row{s.Shape, state, append(rows[i].Outcomes, o[i])}
+			}
 		}
-		report.Rows = append(report.Rows, row)
+		report.Rows = append(report.Rows, rows...)
 	}
 	return report, nil
 }
 
-// outcome plays a conversation in a way.
-func outcome(ctx context.Context, tools []*schema.ToolInfo, p *Provider, way Way, c Conversation) (Outcome, error) {
+// outcomes plays a conversation in a way, for a cold and for a warm cache.
+func outcomes(ctx context.Context, tools []*schema.ToolInfo, p *Provider, way Way, c Conversation) (o [2]Outcome, err error) {
 	played, err := Replay(ctx, tools, way.Config(len(tools)), p.Wire, c)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("%v: %w", way, err)
+		return o, fmt.Errorf("%v: %w", way, err)
 	}
-	o := Outcome{Way: way, Calls: len(played.Requests), Searches: played.Searches, Changes: played.Changes}
-	o.Cold = Sum(p.Bill(nil, played.Requests))
-	o.Warm = Sum(p.Bill(played.Earlier, played.Requests))
-	o.ColdPrice, o.WarmPrice = p.Price(o.Cold), p.Price(o.Warm)
+	for i, earlier := range [][]Request{nil, played.Earlier} {
+		usage := Sum(p.Bill(earlier, played.Requests))
+		o[i] = Outcome{way, len(played.Requests), played.Searches, played.Changes, usage, p.Price(usage)}
+	}
 	return o, nil
 }
 

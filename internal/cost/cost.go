@@ -1,11 +1,8 @@
 // Package cost computes what a conversation costs, the provider's prompt cache included.
 //
-// Hiding tools makes every request smaller, but a bill counts more than size. Providers bill the
-// part of a prompt that they have just read at a fiftieth to a fifth, and a prompt is the tools, then
-// the system message, then the messages. A tool list that grows ends the shared part before the
-// messages, so that every load bills the whole history anew. Which way to show tools is
-// cheapest depends on the provider, the catalog, the length of the history and the number of
-// loads. This package measures it:
+// Providers bill the part of a prompt that they have just read at a fiftieth to a fifth, and a prompt is
+// the tools, then the system message, then the messages. A tool list that grows ends the shared part
+// before the messages, so that every load bills the whole history anew. This package measures that:
 //
 //	conversation --Replay, by a real agent--> requests --Provider.Bill--> usages --Provider.Price--> dollars
 //
@@ -13,9 +10,8 @@
 // recorded conversations that [ReadLog] reads. Package eval writes such a log.
 //
 // Tokens are estimated by package tokens. Output is the model's calls and texts alone, without
-// thinking. A provider may keep a prompt for a shorter or longer time than it says, and some send
-// a request to a machine that has not seen the prompt, so real bills are a little higher where
-// tools do not change: compare with the cached tokens in your model's usage.
+// thinking. Real bills are a little higher where tools do not change, since some providers send a
+// request to a machine that has not seen the prompt.
 //
 // All functions are safe for concurrent use, as long as nobody changes what they are given.
 package cost

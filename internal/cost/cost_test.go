@@ -256,9 +256,10 @@ func TestCompareOneTool(t *testing.T) {
 	r := compared(t, Tools(1, 50), provider(t, "deepseek"), Shapes)
 	var shapes []string
 	for _, row := range r.Rows {
-		shapes = append(shapes, row.Shape.String())
+		shapes = append(shapes, row.Shape.String()+", "+row.Cache)
 	}
-	assert.Equal(t, []string{"2k, 10, 1", "20k, 10, 1", "50k, 30, 1"}, shapes)
+	want := []string{"2k, 10, 1, cold", "2k, 10, 1, warm", "20k, 10, 1, cold", "20k, 10, 1, warm", "50k, 30, 1, cold", "50k, 30, 1, warm"}
+	assert.Equal(t, want, shapes)
 	assert.Equal(t, "With deepseek-flash and this tool, in each of these conversations: show it.", r.Advice())
 }
 
@@ -371,18 +372,18 @@ func TestCompareWithFewCallableTools(t *testing.T) {
 func TestTake(t *testing.T) {
 	all, native := Way{All: true}, Way{Protocol: toolsearch.ProtocolNativeReferences}
 	dispatch, add := Way{Protocol: toolsearch.ProtocolDispatch}, Way{Protocol: toolsearch.ProtocolSearchAdd}
-	// row has the prices of four ways, cold and warm.
-	row := func(cold, warm [4]float64) (r Row) {
+	// row has the prices of four ways.
+	row := func(prices [4]float64) (r Row) {
 		for i, way := range []Way{all, native, dispatch, add} {
-			r.Outcomes = append(r.Outcomes, Outcome{Way: way, ColdPrice: cold[i], WarmPrice: warm[i]})
+			r.Outcomes = append(r.Outcomes, Outcome{Way: way, Price: prices[i]})
 		}
 		return r
 	}
-	r := row([4]float64{20, 9.4, 9.5, 9}, [4]float64{10, 9, 11, 9.6})
-	assert.Equal(t, native, r.Take(false, true))
-	assert.Equal(t, add, r.Take(false, false), "9.5 is more than 5 % above 9")
-	assert.Equal(t, native, r.Take(true, true))
-	assert.Equal(t, all, r.Take(true, false))
+	cold, warm := row([4]float64{20, 9.4, 9.5, 9}), row([4]float64{10, 9, 11, 9.6})
+	assert.Equal(t, native, cold.Take(true))
+	assert.Equal(t, add, cold.Take(false), "9.5 is more than 5 % above 9")
+	assert.Equal(t, native, warm.Take(true))
+	assert.Equal(t, all, warm.Take(false))
 
 	onlyAll, onlyDispatch, onlyNative := [4]float64{9, 20, 20, 20}, [4]float64{40, 40, 19, 40}, [4]float64{20, 9, 12, 20}
 	for _, test := range []struct {
@@ -391,15 +392,15 @@ func TestTake(t *testing.T) {
 		best, text Way
 		want       string
 	}{
-		{1, []Row{row(onlyAll, onlyAll)}, all, all, "With claude-sonnet-5-5 and this tool, in each of these conversations: show it."},
-		{30, []Row{row(onlyAll, onlyAll)}, all, all, "With claude-sonnet-5-5 and these 30 tools, in each of these conversations: show them all."},
-		{30, []Row{row(onlyDispatch, onlyDispatch), row(onlyDispatch, onlyDispatch)}, dispatch, dispatch,
+		{1, []Row{row(onlyAll), row(onlyAll)}, all, all, "With claude-sonnet-5-5 and this tool, in each of these conversations: show it."},
+		{30, []Row{row(onlyAll), row(onlyAll)}, all, all, "With claude-sonnet-5-5 and these 30 tools, in each of these conversations: show them all."},
+		{30, []Row{row(onlyDispatch), row(onlyDispatch), row(onlyDispatch), row(onlyDispatch)}, dispatch, dispatch,
 			"With claude-sonnet-5-5 and these 30 tools, in each of these conversations: ProtocolDispatch."},
-		{30, []Row{row(onlyNative, onlyNative)}, native, dispatch, "With claude-sonnet-5-5 and these 30 tools, in each of these conversations: " +
+		{30, []Row{row(onlyNative), row(onlyNative)}, native, dispatch, "With claude-sonnet-5-5 and these 30 tools, in each of these conversations: " +
 			"ProtocolNativeReferences if the model's adapter is claude, else ProtocolDispatch."},
-		{30, []Row{row(onlyDispatch, onlyAll)}, dispatch, dispatch,
+		{30, []Row{row(onlyDispatch), row(onlyAll)}, dispatch, dispatch,
 			"With claude-sonnet-5-5 and these 30 tools, the way to take depends on the conversation."},
-		{30, []Row{row(onlyNative, onlyNative), row(onlyNative, onlyDispatch)}, dispatch, dispatch,
+		{30, []Row{row(onlyNative), row(onlyNative), row(onlyNative), row(onlyDispatch)}, dispatch, dispatch,
 			"With claude-sonnet-5-5 and these 30 tools, the way to take depends on the conversation."},
 	} {
 		r := &Report{Provider: *provider(t, "anthropic"), Tools: test.tools, Rows: test.rows}

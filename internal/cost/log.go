@@ -363,10 +363,10 @@ func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, definitions int
 	if err := s.check(definitions); err != nil {
 		return s, check, err
 	}
-	o, err := outcome(ctx, tools, p, r.Way, s.Conversation)
-	check = Check{Way: r.Way, Billed: r.billed(p), Computed: o.Cold}
+	o, err := outcomes(ctx, tools, p, r.Way, s.Conversation)
+	check = Check{Way: r.Way, Billed: r.billed(p), Computed: o[0].Usage}
 	if r.calls[0].Cached > 0 {
-		check.Computed = o.Warm
+		check.Computed = o[1].Usage
 	}
 	s.Said = max(0, check.Billed.Output-check.Computed.Output)
 	check.Computed.Output += s.Said

@@ -38,7 +38,6 @@ type plannedModel struct {
 	id       int   // of the last call
 }
 
-// Generate implements model.BaseModel.
 func (m *plannedModel) Generate(_ context.Context, input []*schema.Message, opts ...model.Option) (*schema.Message, error) {
 	options := model.GetCommonOptions(nil, opts...)
 	r := m.writer.request(input, options)
@@ -51,7 +50,6 @@ func (m *plannedModel) Generate(_ context.Context, input []*schema.Message, opts
 	return answer, nil
 }
 
-// Stream implements model.BaseModel.
 func (m *plannedModel) Stream(
 	ctx context.Context, input []*schema.Message, opts ...model.Option,
 ) (*schema.StreamReader[*schema.Message], error) {

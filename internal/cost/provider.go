@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -187,10 +188,9 @@ func (p *Provider) native() (toolsearch.Protocol, bool) {
 
 // Named returns the provider with a name. It fails for a name that is not in the list.
 func Named(list []Provider, name string) (*Provider, bool) {
-	for i := range list {
-		if list[i].Name == name {
-			return &list[i], true
-		}
+	i := slices.IndexFunc(list, func(p Provider) bool { return p.Name == name })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return &list[i], true
 }

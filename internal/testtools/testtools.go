@@ -7,16 +7,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -30,29 +34,39 @@ type InfoOnly struct{ Of *schema.ToolInfo }
 func (t InfoOnly) Info(context.Context) (*schema.ToolInfo, error) { return t.Of, nil }
 
 // NewOracle returns Eino's tool_search over the tools.
-func NewOracle(t testing.TB, infos []*schema.ToolInfo) Oracle {
-	t.Helper()
+func NewOracle(ctx context.Context, infos []*schema.ToolInfo) (Oracle, error) {
 	tools := make([]tool.BaseTool, len(infos))
 	for i, info := range infos {
 		tools[i] = InfoOnly{info}
 	}
-	middleware, err := oracle.New(context.Background(), &oracle.Config{DynamicTools: tools})
-	require.NoError(t, err)
-	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	return Oracle{runCtx.Tools[0].(tool.InvokableTool)}
+	middleware, err := oracle.New(ctx, &oracle.Config{DynamicTools: tools})
+	if err != nil {
+		return Oracle{}, err
+	}
+	_, runCtx, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+	if err != nil {
+		return Oracle{}, err
+	}
+	return Oracle{runCtx.Tools[0].(tool.InvokableTool)}, nil
 }
 
-// Search returns the names that the oracle finds, in its order.
-func (o Oracle) Search(t testing.TB, query string, limit int) []string {
-	t.Helper()
-	arguments, err := json.Marshal(map[string]any{"query": query, "max_results": limit})
-	require.NoError(t, err)
-	text, err := o.InvokableRun(context.Background(), string(arguments))
-	require.NoError(t, err)
+// SearchArguments are those of a call of tool_search.
+func SearchArguments(query string, limit int) string {
+	text, _ := json.Marshal(map[string]any{"query": query, "max_results": limit}) // a text and a number
+	return string(text)
+}
+
+// Search returns the names that the oracle, or any other tool_search, finds, in its order.
+func (o Oracle) Search(ctx context.Context, query string, limit int) ([]string, error) {
+	text, err := o.InvokableRun(ctx, SearchArguments(query, limit))
+	if err != nil {
+		return nil, err
+	}
 	var answer struct{ Matches []string }
-	require.NoError(t, json.Unmarshal([]byte(text), &answer))
-	return answer.Matches
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	return answer.Matches, nil
 }
 
 // MatchNames returns the names of the tools found, the best first.
@@ -274,4 +288,29 @@ func Must[T any](value T, err error) func(t testing.TB, msgAndArgs ...any) T {
 		require.NoError(t, err, msgAndArgs...)
 		return value
 	}
+}
+
+// ReadFile returns the text of a file.
+func ReadFile(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Golden compares a text with a file, which update rewrites.
+func Golden(t testing.TB, path, got string, update bool) {
+	t.Helper()
+	if update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o666))
+	}
+	assert.Equal(t, ReadFile(t, path), got, "%s; -update rewrites it", path)
+}
+
+// RunPatiently is the TestMain of a package whose tests wait for Sources as long as it takes. On a
+// busy machine, even a Source that answers at once may be late, and only the tests of late Sources are
+// about that.
+func RunPatiently(m *testing.M) {
+	sources.Grace = time.Minute
+	os.Exit(m.Run())
 }

@@ -49,34 +49,19 @@ type field struct {
 
 // newField compiles a catalog of size tools into documents. This work is the same for every
 // Indexer, so it is measured apart.
-func newField(ctx context.Context, size int) (*field, error) {
+func newField(size int) *field {
 	f := &field{}
 	f.infos, f.questions = Tools(size)
-	_, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, &toolsearch.CatalogOptions{Index: func(_ context.Context, docs []search.Document) (search.Searcher, error) {
-		f.docs = docs
-		return nobody{}, nil
-	}})
-	return f, err
-}
-
-// nobody is a searcher that finds nothing.
-type nobody struct{}
-
-func (nobody) Search(context.Context, search.Query) (search.Hits, error) {
-	return search.Hits{}, nil
+	f.docs = must(search.Documents(f.infos, nil))
+	return f
 }
 
 // door returns the tool_search tool over a searcher, so that a call is measured from arguments
 // to result. For a searcher with its own tool, it returns that tool.
-func (f *field) door(ctx context.Context, s search.Searcher) (tool.InvokableTool, error) {
+func (f *field) door(ctx context.Context, s search.Searcher) tool.InvokableTool {
 	if own, ok := s.(interface{ Tool() tool.InvokableTool }); ok {
-		return own.Tool(), nil
+		return own.Tool()
 	}
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, f.infos, &toolsearch.CatalogOptions{Index: func(context.Context, []search.Document) (search.Searcher, error) {
-		return s, nil
-	}})
-	if err != nil {
-		return nil, err
-	}
-	return catalog.Tool(), nil
+	ready := func(context.Context, []search.Document) (search.Searcher, error) { return s, nil }
+	return must(toolsearch.NewCatalogFromInfos(ctx, f.infos, &toolsearch.CatalogOptions{Index: ready})).Tool()
 }

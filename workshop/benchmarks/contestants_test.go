@@ -55,20 +55,20 @@ func definitionOf(t *testing.T, info *schema.ToolInfo) string {
 
 // The comparison is fair only if every contestant finds the right tools.
 func TestEveryContestantFindsTheNamedTool(t *testing.T) {
-	f := testtools.Must(newField(t.Context(), 1000))(t)
+	f := newField(1000)
 	for _, c := range Contestants {
 		t.Run(c.Name, func(t *testing.T) {
 			searcher := testtools.Must(c.Index(t.Context(), f.docs))(t)
 			if closer, ok := searcher.(io.Closer); ok {
 				defer closer.Close()
 			}
-			door := testtools.Must(f.door(t.Context(), searcher))(t)
+			door := f.door(t.Context(), searcher)
 			for _, q := range f.questions {
 				limit := 5
 				if c.Name == "Similarity" {
 					limit = 25 // it compares whole texts, and a server's tools have similar texts
 				}
-				names := testtools.Must(ask(t.Context(), door, arguments(c.words(q), limit)))(t)
+				names := testtools.Must(testtools.Oracle{InvokableTool: door}.Search(t.Context(), c.words(q), limit))(t)
 				assert.NotEmpty(t, names, "found by %q", c.words(q))
 				if q.Named {
 					assert.Contains(t, names, q.Tool, "found by %q", c.words(q))
@@ -157,7 +157,7 @@ func TestUsualOnPublicSets(t *testing.T) {
 	for set, want := range map[string]float64{"azure_mcp": 95.6, "ultratool_en": 38.9, "ultratool_zh": 51.1} {
 		catalog, queries, err := loadSet(filepath.Join(dir, set))
 		require.NoError(t, err)
-		got := testtools.Must(qualityOf(t.Context(), catalog, queries, Usual))(t, set)
+		got := qualityOf(t.Context(), catalog, queries, Usual)
 		assert.InDelta(t, want, 100*got.Recall5, 1, "%s: recall at 5", set)
 	}
 }

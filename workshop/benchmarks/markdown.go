@@ -2,6 +2,7 @@ package benchmarks
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -43,11 +44,7 @@ To measure again, which takes a few minutes and rewrites this file:
 
 func environment(e Environment) string {
 	var b strings.Builder
-	cpu := e.CPU
-	if cpu == "" {
-		cpu = "unknown processor"
-	}
-	fmt.Fprintf(&b, "- %s, %s, %s, GOMAXPROCS %d\n", e.Go, e.System, cpu, e.Procs)
+	fmt.Fprintf(&b, "- %s, %s, %s, GOMAXPROCS %d\n", e.Go, e.System, cmp.Or(e.CPU, "unknown processor"), e.Procs)
 	for _, m := range e.Modules {
 		fmt.Fprintf(&b, "- %s\n", m)
 	}
@@ -162,7 +159,12 @@ The repository's own set has %d questions over %d tools (testdata/ranking):
 
 // writePublic writes recall@5 / MRR of the public sets, and the mean over them.
 func writePublic(b *bytes.Buffer, list []Quality) {
-	sets := publicSetsOf(list)
+	var sets []string
+	for _, q := range list {
+		if q.Set != ownSet && !slices.Contains(sets, q.Set) {
+			sets = append(sets, q.Set)
+		}
+	}
 	if len(sets) == 0 {
 		return
 	}
@@ -189,23 +191,7 @@ func writePublic(b *bytes.Buffer, list []Quality) {
 }
 
 func ofSet(list []Quality, set string) []Quality {
-	var of []Quality
-	for _, q := range list {
-		if q.Set == set {
-			of = append(of, q)
-		}
-	}
-	return of
-}
-
-func publicSetsOf(list []Quality) []string {
-	var sets []string
-	for _, q := range list {
-		if q.Set != ownSet && !slices.Contains(sets, q.Set) {
-			sets = append(sets, q.Set)
-		}
-	}
-	return sets
+	return slices.DeleteFunc(slices.Clone(list), func(q Quality) bool { return q.Set != set })
 }
 
 // meansOf returns the means over sets, for the searchers that were measured on all sets.

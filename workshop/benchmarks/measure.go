@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -61,12 +62,9 @@ const (
 )
 
 // MeasureSpeed measures every contestant over a catalog of size tools.
-func MeasureSpeed(ctx context.Context, size int, progress func(string)) (Prepare, []Speed, error) {
+func MeasureSpeed(ctx context.Context, size int, progress func(string)) (Prepare, []Speed) {
 	start := time.Now()
-	f, err := newField(ctx, size)
-	if err != nil {
-		return Prepare{}, nil, err
-	}
+	f := newField(size)
 	prepare := Prepare{size, time.Since(start)}
 	runs := make([]*contest, len(Contestants))
 	for i, c := range Contestants {
@@ -76,19 +74,14 @@ func MeasureSpeed(ctx context.Context, size int, progress func(string)) (Prepare
 	for turn := range buildTurns {
 		for _, run := range runs {
 			progress(fmt.Sprintf("%d tools: building %s, turn %d of %d", size, run.Name, turn+1, buildTurns))
-			if err := run.build(ctx); err != nil {
-				return prepare, nil, fmt.Errorf("%s: %w", run.Name, err)
-			}
+			run.build(ctx)
 		}
 	}
 	for turn := range queryTurns {
 		for _, run := range runs {
-			if turn >= leastTurns && run.spent > enough {
-				continue
-			}
-			progress(fmt.Sprintf("%d tools: asking %s, turn %d of %d", size, run.Name, turn+1, queryTurns))
-			if err := run.turn(ctx); err != nil {
-				return prepare, nil, fmt.Errorf("%s: %w", run.Name, err)
+			if turn < leastTurns || run.spent <= enough {
+				progress(fmt.Sprintf("%d tools: asking %s, turn %d of %d", size, run.Name, turn+1, queryTurns))
+				run.turn(ctx)
 			}
 		}
 	}
@@ -96,7 +89,15 @@ func MeasureSpeed(ctx context.Context, size int, progress func(string)) (Prepare
 	for i, run := range runs {
 		speeds[i] = run.speed()
 	}
-	return prepare, speeds, nil
+	return prepare, speeds
+}
+
+// must ends a measurement over an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 // contest is one contestant over one catalog.
@@ -115,31 +116,25 @@ type contest struct {
 }
 
 // build builds a new index and keeps it.
-func (c *contest) build(ctx context.Context) error {
+func (c *contest) build(ctx context.Context) {
 	c.close()
 	before := settledHeap()
 	start := time.Now()
-	searcher, err := c.Index(ctx, c.field.docs)
-	if err != nil {
-		return err
-	}
+	c.searcher = must(c.Index(ctx, c.field.docs))
 	c.builds = append(c.builds, time.Since(start))
 	c.bytes = append(c.bytes, (settledHeap()-before)/float64(len(c.field.docs)))
-	c.searcher = searcher
-	return nil
 }
 
 // open prepares the contest for questions.
-func (c *contest) open(ctx context.Context) (err error) {
+func (c *contest) open(ctx context.Context) {
 	if c.door != nil {
-		return nil
+		return
 	}
-	c.door, err = c.field.door(ctx, c.searcher)
+	c.door = c.field.door(ctx, c.searcher)
 	c.times = make([][]time.Duration, len(c.field.questions))
 	for _, q := range c.field.questions {
-		c.arguments = append(c.arguments, arguments(c.words(q), toolsearch.DefaultMaxResults))
+		c.arguments = append(c.arguments, testtools.SearchArguments(c.words(q), toolsearch.DefaultMaxResults))
 	}
-	return err
 }
 
 func (c *contest) close() {
@@ -168,17 +163,12 @@ func settledHeap() float64 {
 
 // turn asks all questions repeatedly for turnTime. The first pass runs with caches filled by
 // the contestant before, so it counts only if it is the only pass.
-func (c *contest) turn(ctx context.Context) error {
-	if err := c.open(ctx); err != nil {
-		return err
-	}
+func (c *contest) turn(ctx context.Context) {
+	c.open(ctx)
 	runtime.GC()
 	start := time.Now()
 	for passes, counted := 0, 0; counted == 0 || time.Since(start) < turnTime; passes++ {
-		times, allocs, err := c.pass(ctx)
-		if err != nil {
-			return err
-		}
+		times, allocs := c.pass(ctx)
 		c.spent += sum(times)
 		if passes == 0 && sum(times) < turnTime {
 			continue
@@ -189,22 +179,19 @@ func (c *contest) turn(ctx context.Context) error {
 		}
 		c.allocs = append(c.allocs, allocs)
 	}
-	return nil
 }
 
-func (c *contest) pass(ctx context.Context) (times []time.Duration, allocs float64, err error) {
+func (c *contest) pass(ctx context.Context) (times []time.Duration, allocs float64) {
 	times = make([]time.Duration, len(c.arguments))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i, arguments := range c.arguments {
 		start := time.Now()
-		if _, err := c.door.InvokableRun(ctx, arguments); err != nil {
-			return nil, 0, err
-		}
+		must(c.door.InvokableRun(ctx, arguments))
 		times[i] = time.Since(start)
 	}
 	runtime.ReadMemStats(&after)
-	return times, float64(after.Mallocs-before.Mallocs) / float64(len(times)), nil
+	return times, float64(after.Mallocs-before.Mallocs) / float64(len(times))
 }
 
 func (c *contest) speed() Speed {
@@ -260,10 +247,7 @@ func LoadAverage() float64 {
 		return 0
 	}
 	first, _, _ := strings.Cut(string(text), " ")
-	load, err := strconv.ParseFloat(first, 64)
-	if err != nil {
-		return 0
-	}
+	load, _ := strconv.ParseFloat(first, 64)
 	return load
 }
 

@@ -56,52 +56,33 @@ func PublicDir(root string) string {
 
 // MeasureQuality measures quality on the repository's own questions, and on the public
 // sets in the folder public if that exists.
-func MeasureQuality(ctx context.Context, root, public string, progress func(string)) ([]Quality, error) {
-	folder := filepath.Join(root, "testdata", "ranking")
-	catalog, queries, err := loadSet(folder)
-	if err != nil {
-		return nil, err
-	}
+func MeasureQuality(ctx context.Context, root, public string, progress func(string)) (list []Quality) {
+	catalog, queries, err := loadSet(filepath.Join(root, "testdata", "ranking"))
+	must(catalog, err)
 	for _, tool := range services.Tools() {
-		info, err := tool.Info(ctx)
-		if err != nil {
-			return nil, err
-		}
-		catalog.Tools = append(catalog.Tools, info)
+		catalog.Tools = append(catalog.Tools, must(tool.Info(ctx)))
 	}
-	var list []Quality
-	measure := func(set string, only map[string]bool) error {
+	measure := func(set string, isMeasured func(finder string) bool) {
 		for _, finder := range finders() {
-			if only != nil && !only[finder.Name] {
-				continue
+			if isMeasured(finder.Name) {
+				progress(fmt.Sprintf("finds of %s in %s", finder.Name, set))
+				q := qualityOf(ctx, catalog, queries, finder.Index)
+				q.Set, q.Searcher = set, finder.Name
+				list = append(list, q)
 			}
-			progress(fmt.Sprintf("finds of %s in %s", finder.Name, set))
-			q, err := qualityOf(ctx, catalog, queries, finder.Index)
-			if err != nil {
-				return fmt.Errorf("%s in %s: %w", finder.Name, set, err)
-			}
-			q.Set, q.Searcher = set, finder.Name
-			list = append(list, q)
 		}
-		return nil
 	}
-	if err := measure(ownSet, nil); err != nil {
-		return nil, err
-	}
+	measure(ownSet, func(string) bool { return true })
 	for _, set := range publicSets {
 		catalog, queries, err = loadSet(filepath.Join(public, set))
 		if errors.Is(err, fs.ErrNotExist) {
 			progress("no " + set + ", which is left out")
 			continue
 		}
-		if err != nil {
-			return nil, err
-		}
-		if err := measure(set, publicFinders); err != nil {
-			return nil, err
-		}
+		must(catalog, err)
+		measure(set, func(finder string) bool { return publicFinders[finder] })
 	}
-	return list, nil
+	return list
 }
 
 func loadSet(folder string) (*eval.Catalog, []eval.Query, error) {
@@ -113,15 +94,12 @@ func loadSet(folder string) (*eval.Catalog, []eval.Query, error) {
 	return catalog, queries, err
 }
 
-func qualityOf(ctx context.Context, catalog *eval.Catalog, queries []eval.Query, index search.Indexer) (Quality, error) {
-	report, err := eval.Run(ctx, catalog, queries, eval.Options{Index: index, Resamples: -1})
-	if err != nil {
-		return Quality{}, err
-	}
+func qualityOf(ctx context.Context, catalog *eval.Catalog, queries []eval.Query, index search.Indexer) Quality {
+	report := must(eval.Run(ctx, catalog, queries, eval.Options{Index: index, Resamples: -1}))
 	q := Quality{Tools: len(catalog.Tools), Queries: len(queries)}
 	for metric, value := range map[string]*float64{"R@1": &q.Recall1, "R@5": &q.Recall5, "MRR": &q.MRR} {
 		mean, _ := report.Mean(metric)
 		*value = mean.Value
 	}
-	return q, nil
+	return q
 }

@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -19,57 +20,43 @@ import (
 //
 // It is measured for its finds, not for its speed.
 func Usual(_ context.Context, docs []search.Document) (search.Searcher, error) {
-	x := &usual{postings: make(map[string][]usualPosting), lengths: make([]float64, len(docs))}
+	x := &usual{having: make(map[string]float64), counts: make([]map[string]float64, len(docs)), lengths: make([]float64, len(docs))}
 	for i := range docs {
-		counts := make(map[string]float64)
+		x.counts[i] = make(map[string]float64)
 		for _, word := range usualWords(docs[i].Name + " " + docs[i].Description) {
-			counts[word]++
+			x.counts[i][word]++
 			x.lengths[i]++
 		}
 		x.mean += x.lengths[i] / float64(len(docs))
-		for word, count := range counts {
-			x.postings[word] = append(x.postings[word], usualPosting{i, count})
+		for word := range x.counts[i] {
+			x.having[word]++
 		}
 	}
 	return x, nil
 }
 
 type usual struct {
-	postings map[string][]usualPosting
-	lengths  []float64
-	mean     float64
-}
-
-type usualPosting struct {
-	doc   int
-	count float64
+	having  map[string]float64   // word -> documents that have it
+	counts  []map[string]float64 // of words, by document
+	lengths []float64
+	mean    float64
 }
 
 func (x *usual) Search(_ context.Context, q search.Query) (search.Hits, error) {
 	const k1, b = 1.2, 0.75
-	scores := make([]float64, len(x.lengths))
-	for _, word := range usualWords(q.Text) {
-		list := x.postings[word]
-		idf := math.Log(1 + (float64(len(scores)-len(list))+0.5)/(float64(len(list))+0.5))
-		for _, p := range list {
-			scores[p.doc] += idf * p.count * (k1 + 1) / (p.count + k1*(1-b+b*x.lengths[p.doc]/x.mean))
-		}
-	}
+	words := usualWords(q.Text)
 	var hits []search.Hit
-	for doc, score := range scores {
+	for doc, counts := range x.counts {
+		score := 0.0
+		for _, word := range words {
+			idf, tf := math.Log(1+(float64(len(x.counts))-x.having[word]+0.5)/(x.having[word]+0.5)), counts[word]
+			score += idf * tf * (k1 + 1) / (tf + k1*(1-b+b*x.lengths[doc]/x.mean))
+		}
 		if score > 0 {
 			hits = append(hits, search.Hit{Doc: doc, Score: score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b search.Hit) int { // equal scores in the catalog's order
-		switch {
-		case a.Score > b.Score:
-			return -1
-		case a.Score < b.Score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(hits, func(a, b search.Hit) int { return cmp.Compare(b.Score, a.Score) }) // equal scores in the catalog's order
 	if q.Limit > 0 {
 		hits = hits[:min(q.Limit, len(hits))]
 	}

@@ -34,107 +34,67 @@ func (p prices) over(all prices) bill {
 	return bill{more(p.uncached, all.uncached), more(p.cold, all.cold), more(p.warm, all.warm)}
 }
 
-// pricesOf plays a conversation in a way.
-func pricesOf(ctx context.Context, tools []*schema.ToolInfo, way cost.Way, shape cost.Shape) (p prices, err error) {
-	caching, ok := cost.Named(cost.Providers(), pricedBy)
+// shown is the conversation of the tables that have only one.
+var shown = cost.Shape{History: 20_000, Calls: 10, Loads: 3}
+
+func providerNamed(name string) *cost.Provider {
+	p, ok := cost.Named(cost.Providers(), name)
 	if !ok {
-		return p, fmt.Errorf("no prices of %s", pricedBy)
+		panic("no prices of " + name)
 	}
-	plain := *caching
-	plain.Cache = cost.CacheNone
-	played, err := cost.Replay(ctx, tools, way.Config(len(tools)), caching.Wire, cost.Script(tools, shape))
-	if err != nil {
-		return p, err
-	}
-	return prices{
-		uncached: plain.Price(cost.Sum(plain.Bill(nil, played.Requests))),
-		cold:     caching.Price(cost.Sum(caching.Bill(nil, played.Requests))),
-		warm:     caching.Price(cost.Sum(caching.Bill(played.Earlier, played.Requests))),
-	}, nil
+	return p
 }
 
-// billed are the protocols whose bills the pages have, in the order of the columns.
-var billed = []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences}
-
-// bills returns the rows of the table of bills.
-func bills(ctx context.Context) (table, error) {
-	tools, err := quickstartTools(ctx)
-	if err != nil {
-		return nil, err
+// billsOf returns what a conversation costs under each of some protocols.
+func billsOf(ctx context.Context, tools []*schema.ToolInfo, shape cost.Shape, protocols ...toolsearch.Protocol) (bills []string) {
+	p, conversation := providerNamed(pricedBy), cost.Script(tools, shape)
+	all := idea{}.prices(ctx, tools, p, cost.Way{All: true}, conversation)
+	for _, protocol := range protocols {
+		bills = append(bills, idea{}.prices(ctx, tools, p, cost.Way{Protocol: protocol}, conversation).over(all).String())
 	}
+	return bills
+}
+
+// bills returns the rows of the table of bills, with a column for each of three protocols.
+func bills(ctx context.Context, tools []*schema.ToolInfo) table {
 	rows := table{}
 	for _, shape := range cost.Shapes {
-		all, err := pricesOf(ctx, tools, cost.Way{All: true}, shape)
-		if err != nil {
-			return nil, err
-		}
-		var row []string
-		for _, protocol := range billed {
-			ours, err := pricesOf(ctx, tools, cost.Way{Protocol: protocol}, shape)
-			if err != nil {
-				return nil, err
-			}
-			row = append(row, ours.over(all).String())
-		}
-		rows[shape.String()] = row
+		rows[shape.String()] = billsOf(ctx, tools, shape,
+			toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences)
 	}
-	return rows, nil
+	return rows
 }
 
 // protocolBills returns what each protocol costs in one of the conversations.
-func protocolBills(ctx context.Context) (table, error) {
-	tools, err := quickstartTools(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shape := cost.Shape{History: 20_000, Calls: 10, Loads: 3}
-	all, err := pricesOf(ctx, tools, cost.Way{All: true}, shape)
-	if err != nil {
-		return nil, err
-	}
+func protocolBills(ctx context.Context, tools []*schema.ToolInfo) table {
 	rows := table{"`ProtocolRegexp`": {notMeasured}} // the replay asks by names, not by patterns
 	for name, protocol := range map[string]toolsearch.Protocol{
 		"`ProtocolToolSearch`": toolsearch.ProtocolToolSearch, "`ProtocolDispatch`": toolsearch.ProtocolDispatch,
 		"`ProtocolSearchAdd`": toolsearch.ProtocolSearchAdd, "`ProtocolRanked`": toolsearch.ProtocolRanked,
 		"`ProtocolFor(model)`": toolsearch.ProtocolNativeReferences,
 	} {
-		ours, err := pricesOf(ctx, tools, cost.Way{Protocol: protocol}, shape)
-		if err != nil {
-			return nil, err
-		}
-		rows[name] = []string{ours.over(all).String()}
+		rows[name] = billsOf(ctx, tools, shown, protocol)
 	}
-	return rows, nil
+	return rows
 }
 
-func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo, err error) {
+func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo) {
 	for _, t := range services.Tools() {
-		info, err := t.Info(ctx)
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, info)
+		infos = append(infos, must(t.Info(ctx)))
 	}
-	return infos, nil
+	return infos
 }
 
 // advice returns the rows of the table of recommendations: for each provider the way to take, and
 // the way without native search.
-func advice(ctx context.Context) (table, error) {
-	tools, err := quickstartTools(ctx)
-	if err != nil {
-		return nil, err
-	}
+func advice(ctx context.Context, tools []*schema.ToolInfo) table {
 	rows := table{}
 	for _, p := range cost.Providers() {
-		r, err := cost.Compare(ctx, tools, &p, []cost.Shape{{History: 20_000, Calls: 10, Loads: 3}})
-		if err != nil {
-			return nil, err
-		}
+		r := must(cost.Compare(ctx, tools, &p, []cost.Shape{shown}))
 		change := func(way cost.Way) string {
 			return fmt.Sprintf("`%v`, %+.0f %%", way, 100*(r.Price(way)/r.Price(cost.Way{All: true})-1))
 		}
 		rows["`"+p.Name+"`"] = cells(p.Model, change(cost.Way{Protocol: toolsearch.ProtocolToolSearch}), change(r.Take(true)), change(r.Take(false)))
 	}
-	return rows, nil
+	return rows
 }

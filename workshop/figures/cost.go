@@ -53,25 +53,17 @@ var conversations = map[toolsearch.Protocol][]toolsearchtest.Turn{
 }
 
 // costOf plays the conversation of the config's protocol.
-func costOf(ctx context.Context, config toolsearch.Config) (c spending, err error) {
+func costOf(ctx context.Context, config toolsearch.Config) (c spending) {
 	config.DynamicTools = services.Tools()
-	middleware, err := toolsearch.New(ctx, &config)
-	if err != nil {
-		return c, err
-	}
+	middleware := must(toolsearch.New(ctx, &config))
 	turns := conversations[config.Protocol]
 	model := toolsearchtest.NewModel[*schema.Message](append(turns[:len(turns):len(turns)], toolsearchtest.Say("Done."))...)
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+	agent := must(adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware},
-	})
-	if err != nil {
-		return c, err
-	}
+	}))
 	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			return c, event.Err
-		}
+		check(event.Err)
 	}
 	requests := model.Requests()
 	c.turns = len(turns)
@@ -93,5 +85,5 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending, err erro
 			}
 		}
 	}
-	return c, nil
+	return c
 }

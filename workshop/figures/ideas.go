@@ -40,23 +40,10 @@ var ideas = map[string]idea{
 	}, notDispatch: true},
 }
 
-// ideaTables returns the tables of ideas: over the quickstart's tools, and over a larger catalog.
-func ideaTables(ctx context.Context) (quickstart, larger table, err error) {
-	tools, err := quickstartTools(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if quickstart, err = ideaRows(ctx, tools); err != nil {
-		return nil, nil, err
-	}
-	larger, err = ideaRows(ctx, cost.Tools(400, 120))
-	return quickstart, larger, err
-}
-
 // ideaRows returns a row for each idea: how much more the conversation costs with it than without
 // it, cold and warm, by provider and protocol.
-func ideaRows(ctx context.Context, tools []*schema.ToolInfo) (table, error) {
-	conversation := cost.Script(tools, cost.Shape{History: 20_000, Calls: 10, Loads: 3})
+func ideaRows(ctx context.Context, tools []*schema.ToolInfo) table {
+	conversation := cost.Script(tools, shown)
 	var words []string // the user's, who names all three tools
 	for _, step := range conversation.Steps {
 		if !slices.Contains(words, step.Query) {
@@ -67,49 +54,39 @@ func ideaRows(ctx context.Context, tools []*schema.ToolInfo) (table, error) {
 	rows := table{}
 	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
 		for _, name := range []string{"anthropic", "openai"} {
-			p, ok := cost.Named(cost.Providers(), name)
-			if !ok {
-				return nil, fmt.Errorf("no prices of %s", name)
-			}
-			without, err := idea{}.prices(ctx, tools, p, protocol, conversation)
-			if err != nil {
-				return nil, err
-			}
+			p, way := providerNamed(name), cost.Way{Protocol: protocol}
+			without := idea{}.prices(ctx, tools, p, way, conversation)
 			for label, idea := range ideas {
 				cell := notMeasured
 				if !idea.notDispatch || protocol != toolsearch.ProtocolDispatch {
-					with, err := idea.prices(ctx, tools, p, protocol, conversation)
-					if err != nil {
-						return nil, err
-					}
-					bill := with.over(without)
+					bill := idea.prices(ctx, tools, p, way, conversation).over(without)
 					cell = fmt.Sprintf("%+d / %+d %%", bill.cold, bill.warm)
 				}
 				rows[label] = append(rows[label], cell)
 			}
 		}
 	}
-	return rows, nil
+	return rows
 }
 
-func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Provider, protocol toolsearch.Protocol, c cost.Conversation) (prices, error) {
-	config := cost.Way{Protocol: protocol}.Config(len(tools))
+// prices plays a conversation in a way.
+func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Provider, way cost.Way, c cost.Conversation) prices {
+	config, plain := way.Config(len(tools)), *p
+	plain.Cache = cost.CacheNone
 	if i.config != nil {
 		i.config(&config)
 	}
 	if i.conversation != nil {
 		i.conversation(&c)
 	}
-	played, err := cost.Replay(ctx, tools, config, p.Wire, c)
-	if err != nil {
-		return prices{}, err
-	}
+	played := must(cost.Replay(ctx, tools, config, p.Wire, c))
 	if i.requests != nil {
 		i.requests(played.Earlier)
 		i.requests(played.Requests)
 	}
 	return prices{
-		cold: p.Price(cost.Sum(p.Bill(nil, played.Requests))),
-		warm: p.Price(cost.Sum(p.Bill(played.Earlier, played.Requests))),
-	}, nil
+		uncached: p.Price(cost.Sum(plain.Bill(nil, played.Requests))),
+		cold:     p.Price(cost.Sum(p.Bill(nil, played.Requests))),
+		warm:     p.Price(cost.Sum(p.Bill(played.Earlier, played.Requests))),
+	}
 }

@@ -12,27 +12,28 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-
 	"text/template"
 )
 
 const picturePath = "docs/img/before-after.svg"
 
-func main() {
-	log.SetFlags(0)
-	picture, err := drawPicture(".")
+func main() { check(os.WriteFile(picturePath, drawPicture("."), 0o644)) }
+
+// check ends the program over an error. Whoever writes the docs sees where it comes from.
+func check(err error) {
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
-	if err := os.WriteFile(picturePath, picture, 0o644); err != nil {
-		log.Fatal(err)
-	}
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
 }
 
 // A run has the numbers that the quickstart prints: how many tools there are, how many the model
@@ -61,37 +62,25 @@ var (
 )
 
 // readQuickstart reads what the quickstart printed.
-func readQuickstart(root string) (r run, err error) {
-	out, err := os.ReadFile(filepath.Join(root, "examples/testdata/quickstart.txt"))
-	if err != nil {
-		return r, err
-	}
+func readQuickstart(root string) (r run) {
+	out := must(os.ReadFile(filepath.Join(root, "examples/testdata/quickstart.txt")))
 	catalog, rows := catalogLine.FindSubmatch(out), wayLine.FindAllStringSubmatch(string(out), -1)
 	if catalog == nil || len(rows) != 4 {
-		return r, fmt.Errorf("quickstart printed no catalog, or no prices of four ways:\n%s", out)
+		panic(fmt.Sprintf("quickstart printed no catalog, or no prices of four ways:\n%s", out))
 	}
-	if r.tools, err = strconv.Atoi(string(catalog[1])); err != nil {
-		return r, err
-	}
+	r.tools = must(strconv.Atoi(string(catalog[1])))
 	for _, saw := range sawLine.FindAllSubmatch(out, -1) {
-		n, err := strconv.Atoi(string(saw[1]))
-		if err != nil {
-			return r, err
-		}
-		r.seen = max(r.seen, n)
+		r.seen = max(r.seen, must(strconv.Atoi(string(saw[1]))))
 	}
 	for _, row := range rows {
 		w := way{name: row[1]}
 		for i, field := range []*cents{&w.uncached, &w.cold, &w.warm} {
 			value, _, _ := strings.Cut(row[i+2], " ")
-			field.text = row[i+2]
-			if field.value, err = strconv.ParseFloat(value, 64); err != nil {
-				return r, err
-			}
+			*field = cents{must(strconv.ParseFloat(value, 64)), row[i+2]}
 		}
 		r.ways = append(r.ways, w)
 	}
-	return r, nil
+	return r
 }
 
 // results are the parts of workshop/benchmarks/results.json that the README uses.
@@ -108,46 +97,33 @@ type results struct {
 	}
 }
 
-func readResults(root string) (r results, err error) {
-	text, err := os.ReadFile(filepath.Join(root, "workshop", "benchmarks", "results.json"))
-	if err != nil {
-		return r, err
-	}
-	return r, json.Unmarshal(text, &r)
+func readResults(root string) (r results) {
+	check(json.Unmarshal(must(os.ReadFile(filepath.Join(root, "workshop", "benchmarks", "results.json"))), &r))
+	return r
 }
 
 // recall is the share of the repository's own questions whose tool a searcher ranks among
-// the first five, in percent.
-func (r results) recall(searcher string) (percent string, err error) {
+// the first five, in percent. tools and questions are the size of that set.
+func (r results) recall(searcher string) (percent float64, tools, questions int) {
 	for _, q := range r.Quality {
 		if q.Set == "ranking" && q.Searcher == searcher {
-			return fmt.Sprintf("%.1f", 100*q.Recall5), nil
+			return 100 * q.Recall5, q.Tools, q.Queries
 		}
 	}
-	return "", fmt.Errorf("workshop/benchmarks/results.json has no recall of %s", searcher)
-}
-
-// ranking returns the size of the repository's own set.
-func (r results) ranking() (tools, questions int) {
-	for _, q := range r.Quality {
-		if q.Set == "ranking" {
-			return q.Tools, q.Queries
-		}
-	}
-	return 0, 0
+	panic("workshop/benchmarks/results.json has no recall of " + searcher)
 }
 
 // latency is the median query over 1,000 tools, as BENCHMARKS.md writes it.
-func (r results) latency(searcher string) (string, error) {
+func (r results) latency(searcher string) string {
 	for _, s := range r.Speed {
 		if s.Tools == 1000 && s.Searcher == searcher {
 			if us := float64(s.Query) / 1000; us < 10 {
-				return fmt.Sprintf("%.1f µs", us), nil
+				return fmt.Sprintf("%.1f µs", us)
 			}
-			return fmt.Sprintf("%.0f µs", float64(s.Query)/1000), nil
+			return fmt.Sprintf("%.0f µs", float64(s.Query)/1000)
 		}
 	}
-	return "", fmt.Errorf("workshop/benchmarks/results.json has no time of %s", searcher)
+	panic("workshop/benchmarks/results.json has no time of " + searcher)
 }
 
 //go:embed picture.svg.tmpl
@@ -169,30 +145,20 @@ type panel struct {
 const fullWidth = 380
 
 // drawPicture returns the picture as SVG: the same numbers give the same bytes.
-func drawPicture(root string) ([]byte, error) {
-	quickstart, err := readQuickstart(root)
-	if err != nil {
-		return nil, err
-	}
-	r, err := readResults(root)
-	if err != nil {
-		return nil, err
-	}
-	tools, questions := r.ranking()
-	found := panel{Title: fmt.Sprintf("Questions whose tool is among the first five found (%d tools, %d questions)", tools, questions)}
+func drawPicture(root string) []byte {
+	quickstart, r := readQuickstart(root), readResults(root)
+	var found panel
 	for _, s := range []struct{ label, searcher string }{{"Eino's own search", "Eino"}, {"toolsearch, BM25", "BM25"}} {
-		percent, err := r.recall(s.searcher)
-		if err != nil {
-			return nil, err
-		}
-		share, err := strconv.ParseFloat(percent, 64)
-		if err != nil {
-			return nil, err
-		}
-		found.Bars = append(found.Bars, bar{s.label, percent + " %", fullWidth * share / 100, s.searcher == "BM25"})
+		percent, tools, questions := r.recall(s.searcher)
+		found.Title = fmt.Sprintf("Questions whose tool is among the first five found (%d tools, %d questions)", tools, questions)
+		text := fmt.Sprintf("%.1f", percent)
+		found.Bars = append(found.Bars, bar{s.label, text + " %", fullWidth * must(strconv.ParseFloat(text, 64)) / 100, s.searcher == "BM25"})
 	}
 	panels := []panel{
-		beforeAfter("Tools the model sees at a time, at most", quickstart.tools, quickstart.seen),
+		{Title: "Tools the model sees at a time, at most", Bars: []bar{
+			{"showing all", strconv.Itoa(quickstart.tools), fullWidth, false},
+			{"toolsearch", strconv.Itoa(quickstart.seen), fullWidth * float64(quickstart.seen) / float64(quickstart.tools), true},
+		}},
 		pricePanel("What the conversation costs without a prompt cache, in US cents", quickstart.ways, func(w way) cents { return w.uncached }),
 		pricePanel("What it costs with one that has the turn before, in US cents", quickstart.ways, func(w way) cents { return w.warm }),
 		found,
@@ -206,20 +172,10 @@ func drawPicture(root string) ([]byte, error) {
 		picture.Height += 44 + 24*len(panels[i].Bars)
 	}
 	picture.Height -= 30
-	t, err := template.New("picture").Funcs(template.FuncMap{"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b }}).Parse(pictureTemplate)
-	if err != nil {
-		return nil, err
-	}
+	functions := template.FuncMap{"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b }}
 	var out bytes.Buffer
-	err = t.Execute(&out, picture)
-	return out.Bytes(), err
-}
-
-func beforeAfter(title string, before, after int) panel {
-	return panel{Title: title, Bars: []bar{
-		{"showing all", strconv.Itoa(before), fullWidth, false},
-		{"toolsearch", strconv.Itoa(after), fullWidth * float64(after) / float64(before), true},
-	}}
+	check(template.Must(template.New("picture").Funcs(functions).Parse(pictureTemplate)).Execute(&out, picture))
+	return out.Bytes()
 }
 
 // pricePanel shows what each way costs. The first way is showing all tools.

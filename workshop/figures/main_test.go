@@ -66,7 +66,7 @@ func TestREADMEIsShort(t *testing.T) {
 }
 
 func TestPictureIsUpToDate(t *testing.T) {
-	want := testtools.Must(drawPicture(root))(t)
+	want := drawPicture(root)
 	assert.Equal(t, string(want), readDocument(t, picturePath), "%s is out of date: go run ./workshop/figures", picturePath)
 }
 
@@ -74,7 +74,7 @@ func TestPictureIsUpToDate(t *testing.T) {
 //
 //	go test ./workshop/figures -run '^TestNumbers$' -update
 func TestNumbers(t *testing.T) {
-	tables := testtools.Must(measure(context.Background(), root))(t)
+	tables := measure(context.Background(), root)
 	found := map[string][]string{}
 	for _, name := range documents(t) {
 		text, rows, err := fillTables(readDocument(t, name), tables)

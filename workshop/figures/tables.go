@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
 // The measured tables of the READMEs and of docs/. A comment in front of a table names it:
@@ -21,17 +22,18 @@ const marker = "<!-- measured: "
 type table = map[string][]string
 
 // measure returns the tables by name.
-func measure(ctx context.Context, root string) (map[string]table, error) {
-	tables := map[string]table{"protocols": {}, "settings": {}, "searchers": {}}
+func measure(ctx context.Context, root string) map[string]table {
+	tools := quickstartTools(ctx)
+	tables := map[string]table{
+		"protocols": {}, "settings": {}, "searchers": searcherRows(root), "bills": bills(ctx, tools), "protocol-bills": protocolBills(ctx, tools),
+		"advice": advice(ctx, tools), "ideas": ideaRows(ctx, tools), "ideas-400": ideaRows(ctx, cost.Tools(400, 120)), // a larger catalog
+	}
 	for name, protocol := range map[string]toolsearch.Protocol{
 		"`ProtocolToolSearch`": toolsearch.ProtocolToolSearch, "`ProtocolRegexp`": toolsearch.ProtocolRegexp,
 		"`ProtocolSearchAdd`": toolsearch.ProtocolSearchAdd, "`ProtocolRanked`": toolsearch.ProtocolRanked,
 		"`ProtocolDispatch`": toolsearch.ProtocolDispatch,
 	} {
-		c, err := costOf(ctx, toolsearch.Config{Protocol: protocol})
-		if err != nil {
-			return nil, err
-		}
+		c := costOf(ctx, toolsearch.Config{Protocol: protocol})
 		tables["protocols"][name] = cells(c.turns, c.meta, c.list, c.found, c.loaded)
 	}
 	for name, config := range map[string]toolsearch.Config{
@@ -44,53 +46,29 @@ func measure(ctx context.Context, root string) (map[string]table, error) {
 		"`Preselect: 3`":                         {Preselect: 3},
 		"`AlwaysLoaded: []string{\"github:*\"}`": {AlwaysLoaded: []string{"github:*"}},
 	} {
-		c, err := costOf(ctx, config)
-		if err != nil {
-			return nil, err
-		}
+		c := costOf(ctx, config)
 		tables["settings"][name] = cells(c.list, c.loaded)
 	}
-	var err error
-	if tables["bills"], err = bills(ctx); err != nil {
-		return nil, err
-	}
-	if tables["protocol-bills"], err = protocolBills(ctx); err != nil {
-		return nil, err
-	}
-	if tables["advice"], err = advice(ctx); err != nil {
-		return nil, err
-	}
-	if tables["ideas"], tables["ideas-400"], err = ideaTables(ctx); err != nil {
-		return nil, err
-	}
-	return tables, addSearchers(tables["searchers"], root)
+	return tables
 }
 
 // notMeasured stands for a number that workshop/benchmarks/results.json does not have.
 const notMeasured = "–"
 
-func addSearchers(searchers table, root string) error {
-	r, err := readResults(root)
-	if err != nil {
-		return err
-	}
+func searcherRows(root string) table {
+	rows, r := table{}, readResults(root)
 	for _, name := range []string{"Keyword", "BM25", "Fuzzy", "Similarity", "Regexp"} {
-		percent := notMeasured
+		recall := notMeasured
 		if name != "Regexp" {
-			if percent, err = r.recall(name); err != nil {
-				return err
-			}
+			percent, _, _ := r.recall(name)
+			recall = fmt.Sprintf("%.1f", percent)
 		}
-		latency, err := r.latency(name)
-		if err != nil {
-			return err
-		}
-		searchers["`"+name+"`"] = cells(percent, latency)
+		rows["`"+name+"`"] = cells(recall, r.latency(name))
 	}
 	for _, name := range []string{"`Embedding(e)`", "`Hybrid(BM25, Embedding(e))`", "`Hybrid(BM25, LSA)`", "`Retriever(r)`"} {
-		searchers[name] = cells(notMeasured, notMeasured)
+		rows[name] = cells(notMeasured, notMeasured)
 	}
-	return nil
+	return rows
 }
 
 func cells(values ...any) (texts []string) {

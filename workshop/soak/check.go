@@ -316,7 +316,6 @@ func (w *watcher[M]) look(hook string, state *state[M]) {
 	}
 }
 
-// BeforeModelRewriteState implements adk.TypedChatModelAgentMiddleware.
 func (w *watcher[M]) BeforeModelRewriteState(
 	ctx context.Context, state *state[M], mc *modelContext[M],
 ) (context.Context, *state[M], error) {
@@ -364,7 +363,6 @@ func (w *watcher[M]) again(ctx context.Context, state *state[M], mc *modelContex
 	}
 }
 
-// AfterModelRewriteState implements adk.TypedChatModelAgentMiddleware.
 func (w *watcher[M]) AfterModelRewriteState(
 	ctx context.Context, state *state[M], _ *modelContext[M],
 ) (context.Context, *state[M], error) {
@@ -372,7 +370,6 @@ func (w *watcher[M]) AfterModelRewriteState(
 	return ctx, state, nil
 }
 
-// WrapModel implements adk.TypedChatModelAgentMiddleware.
 func (w *watcher[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *modelContext[M]) (model.BaseModel[M], error) {
 	return &watchedModel[M]{inner, w.world}, nil
 }

@@ -181,8 +181,12 @@ func asJSON(value any) string {
 	return string(text)
 }
 
-func mustRead(text string, into any) {
-	if err := json.Unmarshal([]byte(text), into); err != nil {
+func mustRead(text string, into any) { must(into, json.Unmarshal([]byte(text), into)) }
+
+// must panics over an error, which a play reports as a fault.
+func must[T any](value T, err error) T {
+	if err != nil {
 		panic(err)
 	}
+	return value
 }

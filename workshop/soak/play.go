@@ -48,10 +48,8 @@ func playAs[M adk.MessageType](w *world) {
 	}
 	for i := range w.plan.runs {
 		c.number, c.run = i, &w.plan.runs[i]
-		if err := errors.Join(c.play(), c.endRun()); err != nil {
-			w.fault("the soak is wrong", "%v", err)
-			return
-		}
+		c.play()
+		c.endRun()
 	}
 }
 
@@ -76,7 +74,7 @@ type conversation[M adk.MessageType] struct {
 }
 
 // play plays one run and keeps its messages.
-func (c *conversation[M]) play() error {
+func (c *conversation[M]) play() {
 	p := c.plan
 	for _, what := range c.run.rewrites {
 		c.history = rewrite(p.source("rewrite "+what, c.number), what, c.history)
@@ -92,9 +90,7 @@ func (c *conversation[M]) play() error {
 	if c.session != nil {
 		ctx = toolsearch.WithSession(ctx, c.session)
 	}
-	if err := c.build(); err != nil {
-		return err
-	}
+	c.build()
 	question := toolsearchtest.Message{Role: toolsearchtest.User, Text: sentence(p.source("question", c.number), 6)}
 	c.history = append(c.history, toolsearchtest.Encode[M](question))
 	given := slices.Clone(c.history)
@@ -106,7 +102,7 @@ func (c *conversation[M]) play() error {
 		if c.drain(ctx, c.agent.Run(ctx, &adk.TypedAgentInput[M]{Messages: given, EnableStreaming: p.streaming}, c.options()...)) || c.isOver {
 			c.settle()
 		}
-		return nil
+		return
 	}
 	id := fmt.Sprint(c.number)
 	interrupted := c.drain(ctx, c.newRunner().Run(ctx, given, append(c.options(), adk.WithCheckPointID(id))...))
@@ -117,9 +113,7 @@ func (c *conversation[M]) play() error {
 		}
 		c.note("  resumed for user %d", userOf(ctx))
 		waitFor(c.goroutines, time.Second)
-		if err := c.build(); err != nil {
-			return err
-		}
+		c.build()
 		c.last = nil
 		resumed, err := c.newRunner().Resume(ctx, id, c.options()...)
 		if err != nil {
@@ -133,7 +127,6 @@ func (c *conversation[M]) play() error {
 	if c.isOver || interrupted {
 		c.settle()
 	}
-	return nil
 }
 
 // settle waits for the goroutines of a run that was cut short: Eino leaves them behind, and they would
@@ -154,18 +147,12 @@ func (c *conversation[M]) options() []adk.AgentRunOption {
 }
 
 // endRun checks the session after a run, and stores it.
-func (c *conversation[M]) endRun() error {
+func (c *conversation[M]) endRun() {
 	if c.session == nil {
-		return nil
+		return
 	}
-	text, err := json.Marshal(c.session)
-	if err != nil {
-		return err
-	}
-	stored := &toolsearch.Session{}
-	if err := json.Unmarshal(text, stored); err != nil {
-		return err
-	}
+	text, stored := must(json.Marshal(c.session)), &toolsearch.Session{}
+	mustRead(string(text), stored)
 	c.shown = append(c.shown, "session "+string(text))
 	if !slices.Equal(stored.Loaded(), c.session.Loaded()) {
 		c.fault("a session is not what was stored", "%.500q, %.500q", c.session.Loaded(), stored.Loaded())
@@ -173,7 +160,6 @@ func (c *conversation[M]) endRun() error {
 	if c.plan.stored {
 		c.session = stored
 	}
-	return nil
 }
 
 func (c *conversation[M]) newRunner() *adk.TypedRunner[M] {
@@ -237,15 +223,12 @@ func inOrderOfCalls[M adk.MessageType](messages []M) {
 }
 
 // build makes the agent, anew if the plan says so.
-func (c *conversation[M]) build() error {
+func (c *conversation[M]) build() {
 	if c.agent != nil && !c.plan.restarts {
-		return nil
+		return
 	}
 	ctx, p := context.Background(), c.plan
-	ours, err := toolsearch.NewTyped[M](ctx, c.config(c.run.protocol))
-	if err != nil {
-		return err
-	}
+	ours := must(toolsearch.NewTyped[M](ctx, c.config(c.run.protocol)))
 	watched := &watched[M]{world: c.world, ours: ours}
 	config := c.agentConfig("soaker", &talker[M]{conversation: c})
 	config.ToolsConfig.Tools = c.tools(p.static)
@@ -257,26 +240,18 @@ func (c *conversation[M]) build() error {
 	if p.insider {
 		inner := c.agentConfig("insider", &talker[M]{conversation: c, isInside: true})
 		inner.Handlers = []adk.TypedChatModelAgentMiddleware[M]{ours}
-		agent, err := adk.NewTypedChatModelAgent(ctx, inner)
-		if err != nil {
-			return err
-		}
+		agent := must(adk.NewTypedChatModelAgent(ctx, inner))
 		config.ToolsConfig.Tools = append(config.ToolsConfig.Tools, adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](agent)))
 	}
 	middlewares := []adk.TypedChatModelAgentMiddleware[M]{&watcher[M]{watched: watched, isFirst: true}, ours, &watcher[M]{watched: watched}}
 	for i, name := range slices.Concat(p.before, p.after) {
-		handler, err := other[M](c.world, name)
-		if err != nil {
-			return err
-		}
 		if i == len(p.before) {
 			config.Handlers, middlewares = append(config.Handlers, middlewares...), nil
 		}
-		config.Handlers = append(config.Handlers, handler)
+		config.Handlers = append(config.Handlers, must(other[M](c.world, name)))
 	}
 	config.Handlers = append(config.Handlers, middlewares...)
-	c.agent, err = adk.NewTypedChatModelAgent(ctx, config)
-	return err
+	c.agent = must(adk.NewTypedChatModelAgent(ctx, config))
 }
 
 func (c *conversation[M]) agentConfig(name string, model *talker[M]) *adk.TypedChatModelAgentConfig[M] {
@@ -295,7 +270,6 @@ type talker[M adk.MessageType] struct {
 	calls    int // of the insider's
 }
 
-// Generate implements model.BaseModel.
 func (t *talker[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
 	scripted, change := t.scripted(ctx, input)
 	msg, err := scripted.Generate(ctx, input, opts...)
@@ -305,7 +279,6 @@ func (t *talker[M]) Generate(ctx context.Context, input []M, opts ...model.Optio
 	return change(msg)
 }
 
-// Stream implements model.BaseModel.
 func (t *talker[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 	scripted, change := t.scripted(ctx, input)
 	stream, err := scripted.Stream(ctx, input, opts...)

@@ -373,11 +373,9 @@ func (r *rewriter[M]) BeforeModelRewriteState(
 type memoryStore struct{ sync.Map }
 
 func (s *memoryStore) Get(_ context.Context, id string) ([]byte, bool, error) {
-	data, ok := s.Load(id)
-	if !ok {
-		return nil, false, nil
-	}
-	return data.([]byte), true, nil
+	value, _ := s.Load(id)
+	data, ok := value.([]byte)
+	return data, ok, nil
 }
 
 func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {

@@ -18,67 +18,42 @@ type conversation struct {
 	found   []string        // tools that a result refers to
 }
 
-func (c *conversation) read(messages []object) *fault {
-	if len(messages) == 0 {
-		return faultf("messages: at least one message is required")
-	}
-	if text(messages[0], "role") != "user" {
-		return faultf("messages: first message must use the \"user\" role")
-	}
+func (c *conversation) read(messages []object) {
+	must(len(messages) > 0, faultf("messages: at least one message is required"))
+	must(text(messages[0], "role") == "user", faultf("messages: first message must use the \"user\" role"))
 	for i, m := range messages {
-		blocks, f := blocksOf(m, i, len(messages))
-		switch role := text(m, "role"); {
-		case f != nil:
-		case role == "assistant":
-			f = c.readAssistant(i, blocks)
-		case role == "user":
-			f = c.readUser(i, blocks)
-		default:
-			f = faultf("messages.%d.role: Input should be 'user' or 'assistant'", i)
-		}
-		if f != nil {
-			return f
+		role, blocks := text(m, "role"), blocksOf(m, i, len(messages))
+		must(role == "assistant" || role == "user", faultf("messages.%d.role: Input should be 'user' or 'assistant'", i))
+		if role == "assistant" {
+			c.readAssistant(i, blocks)
+		} else {
+			c.readUser(i, blocks)
 		}
 	}
-	if len(c.open) > 0 {
-		return c.unanswered()
-	}
-	if len(c.ids) > 0 && len(c.request.tools) == 0 {
-		return faultf("Requests which have `tool_use` or `tool_result` blocks in messages must define tools.")
-	}
-	return nil
+	c.mustBeAnswered()
+	must(len(c.ids) == 0 || len(c.request.tools) > 0,
+		faultf("Requests which have `tool_use` or `tool_result` blocks in messages must define tools."))
 }
 
 // blocksOf returns the content of a message as a list.
-func blocksOf(m object, i, total int) ([]object, *fault) {
+func blocksOf(m object, i, total int) []object {
 	if content, isText := m["content"].(string); isText {
 		m = object{"content": []any{object{"type": "text", "text": content}}}
 	}
-	blocks, ok := list(m, "content")
-	if !ok {
-		return nil, faultf("messages.%d.content: Input should be a valid list", i)
-	}
-	if len(blocks) == 0 && i < total-1 {
-		return nil, faultf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
-	}
+	blocks := list(m, "content", faultf("messages.%d.content: Input should be a valid list", i))
+	must(len(blocks) > 0 || i == total-1,
+		faultf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i))
 	for j, b := range blocks {
-		switch content := text(b, "text"); {
-		case text(b, "type") == "":
-			return nil, faultf("messages.%d.content.%d.type: Field required", i, j)
-		case text(b, "type") != "text":
-		case content == "":
-			return nil, faultf("messages: text content blocks must be non-empty")
-		case blank(content):
-			return nil, faultf("messages: text content blocks must contain non-whitespace text")
-		}
+		kind, content := text(b, "type"), text(b, "text")
+		must(kind != "", faultf("messages.%d.content.%d.type: Field required", i, j))
+		must(kind != "text" || content != "", faultf("messages: text content blocks must be non-empty"))
+		must(kind != "text" || strings.TrimSpace(content) != "", faultf("messages: text content blocks must contain non-whitespace text"))
 	}
-	return blocks, nil
+	return blocks
 }
 
-func (c *conversation) readAssistant(i int, blocks []object) *fault {
-	if len(c.open) > 0 {
-		return c.unanswered()
-	}
+func (c *conversation) readAssistant(i int, blocks []object) {
+	c.mustBeAnswered()
 	c.at = i
 	searching := ""
 	for j, b := range blocks {
@@ -88,16 +63,11 @@ func (c *conversation) readAssistant(i int, blocks []object) *fault {
 		case "tool_use", "server_tool_use":
 			id, name := text(b, "id"), text(b, "name")
 			_, isObject := b["input"].(object)
-			switch {
-			case !idPattern.MatchString(id):
-				return faultf("%s.%s.id: String should match pattern '^[a-zA-Z0-9_-]+$'", place, kind)
-			case !namePattern.MatchString(name) || len(name) > 200:
-				return faultf("%s.%s.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'", place, kind)
-			case !isObject:
-				return faultf("%s.%s.input: Input should be a valid dictionary", place, kind)
-			case c.ids[id]:
-				return faultf("messages.%d.content.%d: `tool_use` ids must be unique", i, j)
-			}
+			must(wordPattern.MatchString(id), faultf("%s.%s.id: String should match pattern '^[a-zA-Z0-9_-]+$'", place, kind))
+			must(wordPattern.MatchString(name) && len(name) <= 200,
+				faultf("%s.%s.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'", place, kind))
+			must(isObject, faultf("%s.%s.input: Input should be a valid dictionary", place, kind))
+			must(!c.ids[id], faultf("%s: `tool_use` ids must be unique", place))
 			c.ids[id] = true
 			if kind == "server_tool_use" {
 				searching = id
@@ -105,96 +75,75 @@ func (c *conversation) readAssistant(i int, blocks []object) *fault {
 				c.open = append(c.open, id)
 			}
 		case "tool_search_tool_result":
-			if id := text(b, "tool_use_id"); id == "" || id != searching {
-				return faultf("%s: unexpected `tool_use_id` found in `tool_search_tool_result` blocks: %s.", place, id)
-			}
-			content, _ := b["content"].(object)
-			references, ok := list(content, "tool_references")
-			if content == nil || !ok {
-				return faultf("%s.tool_search_tool_result.content: Field required", place)
-			}
-			if f := c.refer(references); f != nil {
-				return f
-			}
+			id := text(b, "tool_use_id")
+			must(id != "" && id == searching, faultf("%s: unexpected `tool_use_id` found in `tool_search_tool_result` blocks: %s.", place, id))
+			required := faultf("%s.tool_search_tool_result.content: Field required", place)
+			content, isObject := b["content"].(object)
+			must(isObject, required)
+			c.refer(list(content, "tool_references", required))
 			searching = ""
 		default:
-			return faultf("%s: Input tag '%s' found using 'type' does not match any of the expected tags", place, kind)
+			must(false, unexpected(place, kind))
 		}
 	}
-	if searching != "" {
-		return faultf("messages.%d: `server_tool_use` block %s has no result block after it", i, searching)
-	}
-	return nil
+	must(searching == "", faultf("messages.%d: `server_tool_use` block %s has no result block after it", i, searching))
 }
 
 // readUser reads a user message. After an assistant message it must begin with the results of
 // all calls. Several user messages in a row are allowed and are read as one turn.
-func (c *conversation) readUser(i int, blocks []object) *fault {
+func (c *conversation) readUser(i int, blocks []object) {
 	answered := map[string]bool{}
 	for j, b := range blocks {
+		place := fmt.Sprintf("messages.%d.content.%d", i, j)
 		switch kind := text(b, "type"); kind {
 		case "tool_result":
 			id := text(b, "tool_use_id")
-			switch {
-			case answered[id]:
-				return faultf("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", i, j, id)
-			case !slices.Contains(c.open, id):
-				return faultf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
-					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, id)
-			}
+			must(!answered[id], faultf("%s: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", place, id))
+			must(slices.Contains(c.open, id), faultf("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
+				"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", place, id))
 			answered[id] = true
 			c.open = slices.DeleteFunc(c.open, func(open string) bool { return open == id })
-			if f := c.readResult(i, j, b); f != nil {
-				return f
-			}
+			c.readResult(place+".tool_result.content", b)
 		case "text", "image", "document":
-			if len(c.open) > 0 {
-				return c.unanswered()
-			}
+			c.mustBeAnswered()
 		default:
-			return faultf("messages.%d.content.%d: Input tag '%s' found using 'type' does not match any of the expected tags", i, j, kind)
+			must(false, unexpected(place, kind))
 		}
 	}
-	if len(c.open) > 0 {
-		return c.unanswered()
-	}
-	return nil
+	c.mustBeAnswered()
 }
 
-func (c *conversation) readResult(i, j int, result object) *fault {
+func (c *conversation) readResult(place string, result object) {
 	if _, isText := result["content"].(string); isText {
-		return nil
-	}
-	content, ok := list(result, "content")
-	if !ok {
-		return faultf("messages.%d.content.%d.tool_result.content: Input should be a valid list", i, j)
+		return
 	}
 	var references []object
-	for k, b := range content {
+	for k, b := range list(result, "content", faultf("%s: Input should be a valid list", place)) {
 		switch kind := text(b, "type"); kind {
 		case "text", "image", "document", "search_result":
 		case "tool_reference":
 			references = append(references, b)
 		default:
-			return faultf("messages.%d.content.%d.tool_result.content.%d: Input tag '%s' found using 'type' does not match any of the expected tags", i, j, k, kind)
+			must(false, unexpected(fmt.Sprintf("%s.%d", place, k), kind))
 		}
 	}
-	return c.refer(references)
+	c.refer(references)
+}
+
+func unexpected(place, kind string) *fault {
+	return faultf("%s: Input tag '%s' found using 'type' does not match any of the expected tags", place, kind)
 }
 
 // refer records found tools. Each needs a definition.
-func (c *conversation) refer(references []object) *fault {
+func (c *conversation) refer(references []object) {
 	for _, b := range references {
 		name := text(b, "tool_name")
-		if c.request.tools[name] == nil {
-			return faultf("Tool reference '%s' has no corresponding tool definition", name)
-		}
+		must(c.request.tools[name] != nil, faultf("Tool reference '%s' has no corresponding tool definition", name))
 		c.found = append(c.found, name)
 	}
-	return nil
 }
 
-func (c *conversation) unanswered() *fault {
-	return faultf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
-		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", c.at, strings.Join(c.open, ", "))
+func (c *conversation) mustBeAnswered() {
+	must(len(c.open) == 0, faultf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
+		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", c.at, strings.Join(c.open, ", ")))
 }

@@ -2,13 +2,10 @@
 // Anthropic's Messages, OpenAI's chat completions and OpenAI's Responses, each as one
 // answer and as a stream of events.
 //
-// A server plays a script: it answers each request with the next [Turn]. First it checks the
-// request against the provider's rules. Like the provider, it refuses a request that breaks a
-// rule with status 400. [Server.Requests] keeps the requests byte for byte.
-//
-// The rules are documented by the providers or publicly known. If a rule is in doubt, the
-// server accepts the request. The JSON form of an error is always the provider's own, and so
-// is its text if that is known.
+// A server plays a script: it answers each request with the next [Turn]. Like the provider, it refuses
+// a request that breaks a rule with status 400, by rules that are documented or publicly known. If a
+// rule is in doubt, it accepts the request. The JSON form of an error is always the provider's own, and
+// so is its text if that is known. [Server.Requests] keeps the requests byte for byte.
 package provider
 
 import (
@@ -120,12 +117,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req := &request{}
-	fault := req.read(s.api, body)
-	entry := Request{Body: body, Stream: req.stream, Callable: req.callable}
 	var answer reply
-	if fault == nil {
-		answer, fault = s.next(req)
-	}
+	fault := broken(func() {
+		req.read(s.api, body)
+		answer = s.next(req)
+	})
+	entry := Request{Body: body, Stream: req.stream, Callable: req.callable}
 	if fault != nil {
 		entry.Refused = fault.message
 		s.got = append(s.got, entry)
@@ -135,41 +132,35 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.got = append(s.got, entry)
 	if req.stream {
 		w.Header().Set("Content-Type", "text/event-stream")
-		for _, e := range answer.events() {
+		for _, e := range answer.events {
 			e.write(w)
 		}
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer.whole())
+	_ = json.NewEncoder(w).Encode(answer.whole)
 }
 
 // next makes the answer of the next turn. Ids are made of the numbers of the turn and the
 // call, so the same conversation has the same bytes.
-func (s *Server) next(req *request) (reply, *fault) {
-	if s.turn == len(s.plan) {
-		return nil, &fault{message: fmt.Sprintf("the script has %d turns, and this request comes after them", len(s.plan))}
-	}
+func (s *Server) next(req *request) reply {
+	must(s.turn < len(s.plan), faultf("the script has %d turns, and this request comes after them", len(s.plan)))
 	turn := s.plan[s.turn]
 	s.turn++
-	return compose(s.api, req, turn, s.turn)
+	switch s.api {
+	case Messages:
+		return composeMessage(req, turn, s.turn)
+	case Chat:
+		return composeChat(req, turn, s.turn)
+	default:
+		return composeResponse(req, turn, s.turn)
+	}
 }
 
 // reply is an answer in one of the formats.
-type reply interface {
-	whole() any
-	events() []event
-}
-
-func compose(api API, req *request, turn Turn, number int) (reply, *fault) {
-	switch api {
-	case Messages:
-		return composeMessage(req, turn, number)
-	case Chat:
-		return composeChat(req, turn, number), nil
-	default:
-		return composeResponse(req, turn, number)
-	}
+type reply struct {
+	whole  object
+	events []event // the same as a stream
 }
 
 // event is one server-sent event.

@@ -3,6 +3,7 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -38,6 +39,33 @@ func (f *fault) at(param string, args ...any) *fault {
 	return f
 }
 
+func (f *fault) as(code string) *fault {
+	f.code = code
+	return f
+}
+
+// must panics with the fault, which broken recovers, unless the rule holds.
+func must(holds bool, f *fault) {
+	if !holds {
+		panic(f)
+	}
+}
+
+// broken returns the rule that a request breaks while it is read and answered, or nil.
+func broken(readAndAnswer func()) (f *fault) {
+	defer func() {
+		switch recovered := recover().(type) {
+		case nil:
+		case *fault:
+			f = recovered
+		default:
+			panic(recovered)
+		}
+	}()
+	readAndAnswer()
+	return nil
+}
+
 // refuse answers as the provider does.
 func refuse(w http.ResponseWriter, api API, f *fault) {
 	var body object
@@ -57,37 +85,30 @@ func refuse(w http.ResponseWriter, api API, f *fault) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-func (r *request) read(api API, body []byte) *fault {
-	if err := json.Unmarshal(body, &r.body); err != nil {
-		return faultf("We could not parse the JSON body of your request: %v", err)
-	}
-	r.stream, _ = r.body["stream"].(bool)
-	r.model, _ = r.body["model"].(string)
-	r.tools = map[string]object{}
+func (r *request) read(api API, body []byte) {
+	err := json.Unmarshal(body, &r.body)
+	must(err == nil, faultf("We could not parse the JSON body of your request: %v", err))
+	r.stream, r.model, r.tools = flag(r.body, "stream"), text(r.body, "model"), map[string]object{}
 	switch api {
 	case Messages:
-		return r.readMessages()
+		r.readMessages()
 	case Chat:
-		return r.readChat()
+		r.readChat()
 	default:
-		return r.readResponses()
+		r.readResponses()
 	}
 }
 
-// list returns a list of objects. ok is false if the value is something else. A missing list is
-// empty.
-func list(in object, key string) (items []object, ok bool) {
-	value, there := in[key]
-	if !there || value == nil {
-		return nil, true
-	}
-	elements, ok := value.([]any)
+// list returns a list of objects. Anything else is a fault. A missing list is empty.
+func list(in object, key string, f *fault) (items []object) {
+	elements, isList := in[key].([]any)
+	must(isList || in[key] == nil, f)
 	for _, e := range elements {
 		item, isObject := e.(object)
-		ok = ok && isObject
+		must(isObject, f)
 		items = append(items, item)
 	}
-	return items, ok
+	return items
 }
 
 func text(in object, key string) string {
@@ -100,39 +121,37 @@ func flag(in object, key string) bool {
 	return b
 }
 
-// unknown returns the first key, in order of name, that is not allowed.
-func unknown(in object, allowed ...string) string {
-	var strange []string
-	for key := range in {
-		if !slices.Contains(allowed, key) {
-			strange = append(strange, key)
-		}
-	}
-	if len(strange) == 0 {
-		return ""
-	}
-	return slices.Min(strange)
+func isTextIfGiven(in object, key string) bool {
+	value, given := in[key]
+	_, isText := value.(string)
+	return isText || !given
 }
 
-var (
-	namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	idPattern   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-)
+// unknown returns the first key, in order of name, that is not allowed.
+func unknown(in object, allowed ...string) string {
+	for _, key := range slices.Sorted(maps.Keys(in)) {
+		if !slices.Contains(allowed, key) {
+			return key
+		}
+	}
+	return ""
+}
+
+// wordPattern is that of names and ids.
+var wordPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // schemaFault returns what is wrong with a JSON schema: the place and the reason. It looks for
 // what providers refuse: a value that is not a schema, a list without items, a required property
 // that does not exist.
 func schemaFault(schema object, place string) (where, why string) {
-	if kind, given := schema["type"]; given {
-		switch kind := kind.(type) {
-		case string:
-			if !slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, kind) {
-				return place, fmt.Sprintf("%q is not a type", kind)
-			}
-		case []any:
-		default:
-			return place, "type is neither a name nor a list"
+	switch kind := schema["type"].(type) {
+	case nil, []any:
+	case string:
+		if !slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, kind) {
+			return place, fmt.Sprintf("%q is not a type", kind)
 		}
+	default:
+		return place, "type is neither a name nor a list"
 	}
 	if schema["type"] == "array" {
 		items, ok := schema["items"].(object)
@@ -143,29 +162,19 @@ func schemaFault(schema object, place string) (where, why string) {
 			return where, why
 		}
 	}
-	properties, given := schema["properties"]
-	if !given || properties == nil {
-		return "", ""
-	}
-	named, ok := properties.(object)
-	if !ok {
+	named, ok := schema["properties"].(object)
+	if !ok && schema["properties"] != nil {
 		return place, "properties is not an object"
 	}
-	names := make([]string, 0, len(named))
-	for name := range named {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		property, ok := named[name].(object)
-		if !ok {
-			if _, isBool := named[name].(bool); isBool {
-				continue
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		switch property := named[name].(type) {
+		case bool:
+		case object:
+			if where, why = schemaFault(property, place+"."+name); why != "" {
+				return where, why
 			}
+		default:
 			return place + "." + name, "is not a schema"
-		}
-		if where, why = schemaFault(property, place+"."+name); why != "" {
-			return where, why
 		}
 	}
 	return "", ""

@@ -11,6 +11,8 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -261,4 +263,58 @@ func (c *Reader) header() (map[string]string, error) {
 		header[name] = value
 	}
 	return header, nil
+}
+
+// topLevel returns the keys of a file that is one object, or nil.
+func topLevel(data []byte) (keys map[string]json.RawMessage) {
+	if toolfile.TooDeep(data) || json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &keys) != nil {
+		return nil
+	}
+	return keys
+}
+
+// listsServers reports whether a file is one of MCP servers. A file that looks like a server's answer is not: a
+// server must not be able to name a command to run.
+func listsServers(file map[string]json.RawMessage) bool {
+	for _, key := range []string{"jsonrpc", "id", "result", "tools", "name", "nextCursor", "_meta"} {
+		if file[key] != nil {
+			return false
+		}
+	}
+	var servers map[string]json.RawMessage
+	return file["mcpServers"] != nil && json.Unmarshal(file["mcpServers"], &servers) == nil
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// withEnvironment gives a server the whole environment: who types a command means it to run as in the shell.
+func withEnvironment(s mcp.Server) mcp.Server {
+	env := make(map[string]string)
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); variableName.MatchString(name) {
+			env[name] = "${" + name + "}"
+		}
+	}
+	maps.Copy(env, s.Env)
+	s.Env = env
+	return s
+}
+
+// ListHelp is the help text of the command list.
+var ListHelp = HelpOf("list [flags] CATALOG", `
+Writes the tools as JSONL, one {"name", "description", "parameters", "server"} a line.
+Every command reads it, so servers need to be asked only once. Tools of several servers
+with the same name are named server__tool. Tools that no catalog can hold, such as a tool
+without a name, are left out, with a note on standard error.
+`, "", FlagsHelp, `
+	toolsearch list mcp.json > tools.jsonl
+	toolsearch list -- npx -y @modelcontextprotocol/server-everything | toolsearch search - echo
+`, "0 the tools were written, 2 a mistake or no answer")
+
+// List writes the tools of a catalog as JSONL.
+func List(ctx context.Context, call *cli.Call, args []string) int {
+	c, flags := NewReader(call)
+	cli.Must(c.Parse(flags, args, 0, 0, "CATALOG"))
+	cli.Must(c.Out.Write(cli.Visible(c.lines(cli.Must(c.Load(ctx)).Tools))))
+	return cli.Found
 }

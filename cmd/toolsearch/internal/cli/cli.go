@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
@@ -22,18 +23,46 @@ import (
 // Exit codes.
 const (
 	Found   = 0
-	Nothing = 1
-	Short   = 1 // of eval
-	ToFix   = 1 // of inspect, verify and diff
+	Nothing = 1 // nothing was found; an evaluation fell short; there is something to fix
 	Failed  = 2
 )
 
-// FoundIf is Found, or what Nothing, Short and ToFix are.
+// FoundIf is Found or Nothing.
 func FoundIf(ok bool) int {
 	if ok {
 		return Found
 	}
 	return Nothing
+}
+
+// A failure is an error that ends a command.
+type failure struct{ error }
+
+// Check ends the command over an error. Only the goroutine of the command may call it.
+func Check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// Must returns a value, or ends the command over an error.
+func Must[T any](value T, err error) T {
+	Check(err)
+	return value
+}
+
+// Run runs a command to its exit code, or to the error that ends it.
+func Run(command func() int) (code int, err error) {
+	defer func() {
+		switch recovered := recover().(type) {
+		case nil:
+		case failure:
+			code, err = Failed, recovered.error
+		default:
+			panic(recovered)
+		}
+	}()
+	return command(), nil
 }
 
 // A Call is one call of the program.
@@ -131,22 +160,11 @@ func Nearest(typed string, names []string) string {
 // Await returns what f returns, or ctx's cause as soon as ctx is done. f may run until the
 // program ends: it may read from a terminal, or work on hostile input.
 func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
+	value, err := foreign.Through(ctx, make(foreign.Gate, 1), func(context.Context) (T, error) { return f() })
+	if err != nil && err == ctx.Err() {
+		err = context.Cause(ctx)
 	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := f()
-		done <- result{value, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
-	}
+	return value, err
 }
 
 // ReadFile returns a file's name for messages and its text. "-" is standard input.

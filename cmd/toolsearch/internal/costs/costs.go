@@ -73,7 +73,7 @@ func numbers(text string, names ...string) (list []int, err error) {
 }
 
 // Cost compares what conversations over a catalog cost.
-func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func Cost(ctx context.Context, call *cli.Call, args []string) int {
 	reader, flags := catalog.NewReader(call)
 	c := &command{Reader: reader}
 	asJSON := flags.Bool("json", false, "")
@@ -94,26 +94,16 @@ func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		c.shapes = append(c.shapes, s)
 		return nil
 	})
-	if _, err := c.Parse(flags, args, -1, 0, "CATALOG"); err != nil {
-		return cli.Failed, err
-	}
-	provider, err := c.provider(ctx, *prices, *name)
-	if err != nil {
-		return cli.Failed, err
-	}
+	cli.Must(c.Parse(flags, args, -1, 0, "CATALOG"))
+	provider := c.provider(ctx, *prices, *name)
 	var runs []cost.Run
 	if *log != "" {
 		if len(c.shapes) > 0 || c.made != "" {
-			return cli.Failed, cli.WrongUsage("cost: -log has the conversation already; leave out -shape and -made")
+			cli.Check(cli.WrongUsage("cost: -log has the conversation already; leave out -shape and -made"))
 		}
-		if runs, err = readFile(ctx, c, *log, cost.ReadLog); err != nil {
-			return cli.Failed, err
-		}
+		runs = readFile(ctx, c, *log, cost.ReadLog)
 	}
-	tools, err := c.tools(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
+	tools := c.tools(ctx)
 	if len(c.shapes) == 0 {
 		c.shapes = cost.Shapes
 	}
@@ -125,30 +115,27 @@ func Cost(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		return cost.Compare(ctx, tools, provider, c.shapes)
 	})
 	done()
-	if err == nil && *svg != "" {
-		err = draw(report, *svg)
-	}
-	if err != nil {
-		return cli.Failed, err
+	cli.Check(err)
+	if *svg != "" {
+		cli.Check(draw(report, *svg))
 	}
 	if *asJSON {
-		return cli.Found, c.PrintJSON(JSON(report))
+		cli.Check(c.PrintJSON(JSON(report)))
+	} else {
+		c.print(report)
 	}
-	c.print(report)
-	return cli.Found, nil
+	return cli.Found
 }
 
 // readFile reads a file of prices, or a log.
-func readFile[T any](ctx context.Context, c *command, path string, read func(io.Reader) (T, error)) (found T, err error) {
+func readFile[T any](ctx context.Context, c *command, path string, read func(io.Reader) (T, error)) T {
 	file, data, err := c.ReadFile(ctx, path)
+	cli.Check(err)
+	found, err := read(bytes.NewReader(data))
 	if err != nil {
-		return found, err
+		cli.Check(fmt.Errorf("%s: %s", file, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cost: "), "the log: ")))
 	}
-	if found, err = read(bytes.NewReader(data)); err != nil {
-		text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cost: "), "the log: ")
-		err = fmt.Errorf("%s: %s", file, text)
-	}
-	return found, err
+	return found
 }
 
 // Names returns the names of providers.
@@ -160,42 +147,36 @@ func Names(list []cost.Provider) (names []string) {
 }
 
 // provider returns a provider of a file of prices, or of the built-in table.
-func (c *command) provider(ctx context.Context, prices, name string) (*cost.Provider, error) {
+func (c *command) provider(ctx context.Context, prices, name string) *cost.Provider {
 	list := cost.Providers()
 	if prices != "" {
-		var err error
-		if list, err = readFile(ctx, c, prices, cost.ReadProviders); err != nil {
-			return nil, err
-		}
+		list = readFile(ctx, c, prices, cost.ReadProviders)
 	}
-	if provider, ok := cost.Named(list, name); ok {
-		return provider, nil
+	provider, ok := cost.Named(list, name)
+	if !ok {
+		cli.Check(cli.WrongUsage("cost: no provider %q; %s", cli.OneLine(name, 64), cli.Near(name, Names(list))))
 	}
-	return nil, cli.WrongUsage("cost: no provider %q; %s", cli.OneLine(name, 64), cli.Near(name, Names(list)))
+	return provider
 }
 
 // tools reads the catalog, or makes the catalog of -made.
-func (c *command) tools(ctx context.Context) ([]*schema.ToolInfo, error) {
-	if c.made != "" {
-		n, err := numbers(c.made, "TOOLS", "TOKENS")
-		switch {
-		case err != nil:
-			return nil, cli.WrongUsage("cost: -made: %v", err)
-		case c.Has():
-			return nil, cli.WrongUsage("cost: want either CATALOG or -made")
-		case n[0] < 1 || n[0] > 5_000 || n[1] > 10_000:
-			return nil, cli.WrongUsage("cost: -made: want 1 to 5000 tools of at most 10000 tokens")
-		}
-		return cost.Tools(n[0], n[1]), nil
+func (c *command) tools(ctx context.Context) []*schema.ToolInfo {
+	if c.made == "" && !c.Has() {
+		cli.Check(cli.WrongUsage("cost: want CATALOG"))
 	}
-	if !c.Has() {
-		return nil, cli.WrongUsage("cost: want CATALOG")
+	if c.made == "" {
+		return cli.Must(c.Catalog(ctx)).Tools
 	}
-	catalog, err := c.Catalog(ctx)
-	if err != nil {
-		return nil, err
+	n, err := numbers(c.made, "TOOLS", "TOKENS")
+	switch {
+	case err != nil:
+		cli.Check(cli.WrongUsage("cost: -made: %v", err))
+	case c.Has():
+		cli.Check(cli.WrongUsage("cost: want either CATALOG or -made"))
+	case n[0] < 1 || n[0] > 5_000 || n[1] > 10_000:
+		cli.Check(cli.WrongUsage("cost: -made: want 1 to 5000 tools of at most 10000 tokens"))
 	}
-	return catalog.Tools, nil
+	return cost.Tools(n[0], n[1])
 }
 
 // A costRun is a conversation, played with one state of the cache.
@@ -226,33 +207,22 @@ type costWay struct {
 
 // costRuns puts the outcomes of a report in the order of the table.
 func costRuns(r *cost.Report) (runs []costRun) {
-	states := []string{"cold", "warm"}
-	if r.Provider.Cache == cost.CacheNone {
-		states = []string{"none"}
-	}
 	for _, row := range r.Rows {
-		for _, state := range states {
-			warm := state == "warm"
-			run := costRun{
-				Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads,
-				Cache: state, Take: row.Take(warm, true).String(), TakeText: row.Take(warm, false).String(),
-			}
-			for _, o := range row.Outcomes {
-				usage, price := o.Cold, o.ColdPrice
-				if warm {
-					usage, price = o.Warm, o.WarmPrice
-				}
-				way := costWay{
-					Way: o.Way.String(), Dollars: price, Requests: o.Calls, Searches: o.Searches, Changes: o.Changes,
-					Cached: usage.Cached, Written: usage.Written, Plain: usage.Plain, Output: usage.Output,
-				}
-				if len(run.Ways) > 0 && run.Ways[0].Dollars > 0 { // not for a free provider
-					way.Percent = 100 * (price/run.Ways[0].Dollars - 1)
-				}
-				run.Ways = append(run.Ways, way)
-			}
-			runs = append(runs, run)
+		run := costRun{
+			Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads,
+			Cache: row.Cache, Take: row.Take(true).String(), TakeText: row.Take(false).String(),
 		}
+		for _, o := range row.Outcomes {
+			way := costWay{
+				Way: o.Way.String(), Dollars: o.Price, Requests: o.Calls, Searches: o.Searches, Changes: o.Changes,
+				Cached: o.Usage.Cached, Written: o.Usage.Written, Plain: o.Usage.Plain, Output: o.Usage.Output,
+			}
+			if len(run.Ways) > 0 && run.Ways[0].Dollars > 0 { // not for a free provider
+				way.Percent = 100 * (o.Price/run.Ways[0].Dollars - 1)
+			}
+			run.Ways = append(run.Ways, way)
+		}
+		runs = append(runs, run)
 	}
 	return runs
 }
@@ -367,7 +337,7 @@ var costTemplate string
 func draw(r *cost.Report, path string) error {
 	const top, titleHeight, barHeight, gap, fullWidth = 40, 24, 18, 16, 360
 	runs, panel := costRuns(r), titleHeight+len(r.Ways)*barHeight+gap
-	t, err := template.New("cost").Funcs(template.FuncMap{
+	t := template.Must(template.New("cost").Funcs(template.FuncMap{
 		"title": func(run int) int { return top + run*panel + 14 },
 		"bar":   func(run, bar, more int) int { return top + run*panel + titleHeight + bar*barHeight + more },
 		"width": func(run costRun, w costWay) string {
@@ -377,10 +347,7 @@ func draw(r *cost.Report, path string) error {
 			}
 			return fmt.Sprintf("%.1f", fullWidth*w.Dollars/most)
 		},
-	}).Parse(costTemplate)
-	if err != nil {
-		return err
-	}
+	}).Parse(costTemplate))
 	var out bytes.Buffer
 	title := fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, cli.OneLine(r.Provider.Model, 64), r.Provider.Date)
 	if err := t.Execute(&out, map[string]any{"Title": title, "Height": top + len(runs)*panel, "Runs": runs}); err != nil {

@@ -1,17 +1,20 @@
-// Package evaluate is the command eval, with its output for machines and for people, and what an
-// evaluation must reach (gate.go).
+// Package evaluate is the command eval, with its output for machines and for people. Package goals judges what
+// an evaluation must reach: -min for a metric, -baseline for what it reached before, and max_rank for a query.
 package evaluate
 
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/goals"
 )
 
 // Help is the help text of the command eval.
@@ -55,13 +58,21 @@ type command struct {
 }
 
 type evalOutput struct {
-	Tools     int              `json:"tools"`
-	Queries   int              `json:"queries"`
-	Searchers []searcherOutput `json:"searchers"`
-	Short     []eval.Shortfall `json:"short,omitempty"`  // metrics below what was asked for
-	Misses    []eval.Miss      `json:"misses,omitempty"` // the queries to blame
+	Tools     int               `json:"tools"`
+	Queries   int               `json:"queries"`
+	Searchers []searcherOutput  `json:"searchers"`
+	Short     []goals.Shortfall `json:"short,omitempty"`  // metrics below what was asked for
+	Misses    []goals.Miss      `json:"misses,omitempty"` // the queries to blame
 	// Difference is the second searcher minus the first, by metric.
-	Difference map[string]eval.Difference `json:"difference,omitempty"`
+	Difference map[string]difference `json:"difference,omitempty"`
+}
+
+// A difference is what the second searcher adds to a metric.
+type difference struct {
+	Mean   eval.Estimate `json:"mean"`
+	Wins   int           `json:"wins"` // queries on which the second is better
+	Ties   int           `json:"ties"`
+	Losses int           `json:"losses"`
 }
 
 type searcherOutput struct {
@@ -70,7 +81,7 @@ type searcherOutput struct {
 	Metrics  map[string]eval.Estimate            `json:"metrics"`
 	Kinds    map[string]map[string]eval.Estimate `json:"kinds,omitempty"`
 	Queries  []queryOutput                       `json:"queries,omitempty"` // with -v
-	Misses   []eval.Miss                         `json:"misses,omitempty"`  // with -v: where other tools came first
+	Misses   []goals.Miss                        `json:"misses,omitempty"`  // with -v: where other tools came first
 }
 
 type queryOutput struct {
@@ -79,7 +90,7 @@ type queryOutput struct {
 }
 
 // Eval runs the command.
-func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func Eval(ctx context.Context, call *cli.Call, args []string) int {
 	choice, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
 	c := &command{Choice: choice}
 	defer c.Close()
@@ -92,42 +103,23 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		c.minima = append(c.minima, strings.Split(text, ",")...)
 		return nil
 	})
-	rest, err := c.Parse(flags, args, 1, 1, "CATALOG QUERIES")
-	if err != nil {
-		return cli.Failed, err
-	}
+	rest := cli.Must(c.Parse(flags, args, 1, 1, "CATALOG QUERIES"))
 	names := strings.Split(c.Searcher, ",")
 	switch {
 	case c.Operand == "-" && rest[0] == "-":
-		err = cli.WrongUsage("eval: only one file can be standard input")
+		cli.Check(cli.WrongUsage("eval: only one file can be standard input"))
 	case c.n < 10:
-		err = cli.WrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n)
+		cli.Check(cli.WrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n))
 	case c.resamples < 0:
-		err = cli.WrongUsage("eval: -resamples %d: want 0 or more", c.resamples)
+		cli.Check(cli.WrongUsage("eval: -resamples %d: want 0 or more", c.resamples))
 	case len(names) > 2:
-		err = cli.WrongUsage("eval: -searcher %s: want one or two searchers", c.Searcher)
+		cli.Check(cli.WrongUsage("eval: -searcher %s: want one or two searchers", c.Searcher))
 	case len(names) > 1 && (len(c.minima) > 0 || c.baseline != ""):
-		err = cli.WrongUsage("eval: -min and -baseline want one searcher, not %s", c.Searcher)
+		cli.Check(cli.WrongUsage("eval: -min and -baseline want one searcher, not %s", c.Searcher))
 	}
-	if err != nil {
-		return cli.Failed, err
-	}
-	goals, err := c.goals(ctx, names[0])
-	if err != nil {
-		return cli.Failed, err
-	}
-	indexes, err := c.Indexers(ctx, names...)
-	if err != nil {
-		return cli.Failed, err
-	}
-	tools, err := c.Catalog(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
-	queries, err := c.Queries(ctx, rest[0])
-	if err != nil {
-		return cli.Failed, err
-	}
+	want, indexes := c.goals(ctx, names[0]), cli.Must(c.Indexers(ctx, names...))
+	tools := cli.Must(c.Catalog(ctx))
+	queries := cli.Must(c.Queries(ctx, rest[0]))
 	options := eval.Options{Depth: c.n, Resamples: c.resamples}
 	if c.resamples == 0 {
 		options.Resamples = -1
@@ -140,9 +132,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		done := c.Waiting("indexing %s for %s", cli.Plural(len(tools.Tools), "tool"), name)
 		report, err := eval.Run(ctx, tools, queries, options)
 		done()
-		if err != nil {
-			return cli.Failed, err
-		}
+		cli.Check(err)
 		s := searcherOutput{Name: name, Emulated: searchers.IsEmulated(name), Metrics: byMetric(report.Metrics, report.Means)}
 		if kinds := report.Kinds(); len(kinds) > 1 {
 			s.Kinds = make(map[string]map[string]eval.Estimate)
@@ -152,26 +142,25 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 		if c.verbose {
 			for _, q := range report.Queries {
-				s.Queries = append(s.Queries, queryOutput{q.Query.ID, q.Ranks})
+				s.Queries = append(s.Queries, queryOutput{q.ID, q.Ranks})
 			}
-			if s.Misses, err = report.Misses(ctx, tools, nil); err != nil {
-				return cli.Failed, err
-			}
+			s.Misses = cli.Must(goals.Misses(ctx, report, tools, indexes[i]))
 		}
 		reports, output.Searchers = append(reports, report), append(output.Searchers, s)
 	}
-	var comparison []eval.Difference
+	var comparison []difference
 	if len(reports) == 2 { // a comparison of two searchers has no goals
-		if comparison, err = eval.Compare(reports[0], reports[1]); err != nil {
-			return cli.Failed, err
-		}
+		comparison = compare(reports[0], reports[1])
 		output.Difference = byMetric(reports[0].Metrics, comparison)
-	} else if output.Short, output.Misses, err = reports[0].Check(ctx, tools, goals); err != nil {
-		return cli.Failed, err
+	} else {
+		var err error
+		output.Short, output.Misses, err = want.Check(ctx, reports[0], tools, indexes[0])
+		cli.Check(err)
 	}
 	code := cli.FoundIf(len(output.Short)+len(output.Misses) == 0)
 	if c.JSON {
-		return code, c.PrintJSON(output)
+		cli.Check(c.PrintJSON(output))
+		return code
 	}
 	fmt.Fprintf(c.Out, "tools: %d, queries: %d\n\n", output.Tools, output.Queries)
 	c.printEval(names, reports, comparison)
@@ -179,12 +168,31 @@ func Eval(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		c.printMisses("other tools came first, with "+searchers.Label(s.Name), s.Misses, 0)
 	}
 	c.printShort(output.Short)
-	missed := slices.DeleteFunc(output.Misses, func(m eval.Miss) bool { // those were printed above
-		return slices.ContainsFunc(output.Searchers[0].Misses, func(printed eval.Miss) bool { return printed.ID == m.ID })
+	missed := slices.DeleteFunc(output.Misses, func(m goals.Miss) bool { // those were printed above
+		return slices.ContainsFunc(output.Searchers[0].Misses, func(printed goals.Miss) bool { return printed.ID == m.ID })
 	})
 	const shown = 20
 	c.printMisses("misses", missed, shown)
-	return code, nil
+	return code
+}
+
+func compare(a, b *eval.Report) []difference {
+	report := cli.Must(eval.Compare(a, b))
+	list := make([]difference, len(report.Metrics))
+	for m := range list {
+		list[m].Mean = report.Means[m]
+		for _, q := range report.Queries {
+			switch {
+			case q.Values[m] > 0:
+				list[m].Wins++
+			case q.Values[m] < 0:
+				list[m].Losses++
+			default:
+				list[m].Ties++
+			}
+		}
+	}
+	return list
 }
 
 func byMetric[T any](metrics []string, values []T) map[string]T {
@@ -195,7 +203,7 @@ func byMetric[T any](metrics []string, values []T) map[string]T {
 	return named
 }
 
-func (c *command) printEval(names []string, reports []*eval.Report, comparison []eval.Difference) {
+func (c *command) printEval(names []string, reports []*eval.Report, comparison []difference) {
 	var labels []string
 	for _, name := range names {
 		labels = append(labels, searchers.Label(name))
@@ -226,7 +234,7 @@ func (c *command) printEval(names []string, reports []*eval.Report, comparison [
 }
 
 // meansTable is the table of all metrics, with or without their intervals.
-func meansTable(names []string, reports []*eval.Report, comparison []eval.Difference, intervals bool) *cli.Table {
+func meansTable(names []string, reports []*eval.Report, comparison []difference, intervals bool) *cli.Table {
 	estimate := func(e eval.Estimate, format string) string {
 		text := fmt.Sprintf(format, 100*e.Value)
 		if intervals {
@@ -247,11 +255,11 @@ func meansTable(names []string, reports []*eval.Report, comparison []eval.Differ
 		}
 		if comparison != nil {
 			d := comparison[m]
-			difference := estimate(d.Mean, "%+.1f")
-			if intervals && d.Certain() {
-				difference += " *"
+			change := estimate(d.Mean, "%+.1f")
+			if intervals && (d.Mean.Low > 0 || d.Mean.High < 0) {
+				change += " *"
 			}
-			cells = append(cells, difference, fmt.Sprint(d.Wins), fmt.Sprint(d.Ties), fmt.Sprint(d.Losses))
+			cells = append(cells, change, fmt.Sprint(d.Wins), fmt.Sprint(d.Ties), fmt.Sprint(d.Losses))
 		}
 		t.Row(cells...)
 	}
@@ -284,12 +292,76 @@ func (c *command) printQueries(names []string, reports []*eval.Report) {
 	var t cli.Table
 	t.Row(append(append([]string{"id"}, names...), "query")...)
 	for i, q := range reports[0].Queries {
-		cells := []string{cli.OneLine(q.Query.ID, 40)}
+		cells := []string{cli.OneLine(q.ID, 40)}
 		for _, report := range reports {
 			cells = append(cells, cli.Ranks(report.Queries[i].Ranks...))
 		}
-		t.Row(append(cells, cli.OneLine(q.Query.Text, 80))...)
+		t.Row(append(cells, cli.OneLine(q.Text, 80))...)
 	}
 	fmt.Fprintln(c.Out)
 	c.Print(&t)
+}
+
+// goals reads -min, -baseline and -tolerance.
+func (c *command) goals(ctx context.Context, searcher string) goals.Goals {
+	want := goals.Goals{Min: make(map[string]float64), Tolerance: c.tolerance}
+	if c.tolerance < 0 || c.tolerance >= 1 || math.IsNaN(c.tolerance) {
+		cli.Check(cli.WrongUsage("eval: -tolerance %v: want a share from 0 to 1", c.tolerance))
+	}
+	for _, one := range c.minima {
+		metric, share, _ := strings.Cut(one, "=")
+		value, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
+		if err != nil || !(value >= 0 && value <= 1) {
+			cli.Check(cli.WrongUsage("eval: -min %s: want METRIC=SHARE with a share from 0 to 1, such as R@5=0.9", one))
+		}
+		want.Min[strings.TrimSpace(metric)] = value
+	}
+	if c.baseline != "" {
+		file, data, err := c.ReadFile(ctx, c.baseline)
+		cli.Check(err)
+		want.Baseline = cli.Must(goals.ReadBaseline(data, file, searcher))
+	}
+	return want
+}
+
+// printShort prints the metrics that fell short.
+func (c *command) printShort(short []goals.Shortfall) {
+	if len(short) == 0 {
+		return
+	}
+	fmt.Fprintf(c.Out, "\n%s\n", c.Paint(cli.Bad, "fell short"))
+	var t cli.Table
+	t.Row("metric", "is", "want", "")
+	for _, s := range short {
+		t.Row(s.Metric, fmt.Sprintf("%.1f", 100*s.Value), fmt.Sprintf("%.1f", 100*s.Want), "by -"+s.From)
+	}
+	c.Print(&t)
+}
+
+// printMisses prints the first misses, or all if most is 0: where the wanted tools are, and what
+// came first instead.
+func (c *command) printMisses(heading string, misses []goals.Miss, most int) {
+	if len(misses) == 0 {
+		return
+	}
+	fmt.Fprintf(c.Out, "\n%s\n", c.Paint(cli.Bad, fmt.Sprintf("%s: %d", heading, len(misses))))
+	for i, m := range misses {
+		if most > 0 && i == most {
+			fmt.Fprintln(c.Out, c.Paint(cli.Dim, fmt.Sprintf("and %d more; -v shows all", len(misses)-most)))
+			break
+		}
+		limit := ""
+		if m.OverMaxRank() {
+			limit = fmt.Sprintf(" (max_rank %d)", m.MaxRank)
+		}
+		fmt.Fprintf(c.Out, "%s  %s%s\n", cli.OneLine(m.ID, 40), cli.OneLine(m.Query, 80), limit)
+		t := cli.Table{Styles: map[int]cli.Style{2: cli.Named, 3: cli.Dim}, Headerless: true}
+		for _, w := range m.Wanted {
+			t.Row("  wanted", cli.Ranks(w.Rank), cli.OneLine(strings.Join(w.Tools, " or "), 64), w.Score)
+		}
+		if m.First != nil {
+			t.Row("  instead", fmt.Sprint(m.First.Rank), cli.OneLine(strings.Join(m.First.Tools, " or "), 64), m.First.Score)
+		}
+		c.Print(&t)
+	}
 }

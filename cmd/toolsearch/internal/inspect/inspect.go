@@ -34,63 +34,37 @@ words of its own name or of its description. "-" means that it is not.
 `, "0 nothing to fix, 1 something to fix, 2 a mistake or no answer")
 
 // Inspect lists the tools of a catalog and their problems.
-func Inspect(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func Inspect(ctx context.Context, call *cli.Call, args []string) int {
 	c, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
 	defer c.Close()
-	_, err := c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
-	if err == nil && c.Searcher == "regexp" {
-		err = cli.WrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words")
+	cli.Must(c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server"))
+	if c.Searcher == "regexp" {
+		cli.Check(cli.WrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words"))
 	}
-	if err != nil {
-		return cli.Failed, err
-	}
-	indexes, err := c.Indexers(ctx, c.Searcher)
-	if err != nil {
-		return cli.Failed, err
-	}
-	read, err := c.Load(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
+	indexes := cli.Must(c.Indexers(ctx, c.Searcher))
+	read := cli.Must(c.Load(ctx))
 	var queries []eval.Query
 	for _, d := range read.Tools {
 		queries = append(queries, eval.Query{Text: ownWords(d.Name)}, eval.Query{Text: ownWords(d.Description)})
 	}
-	if err := c.EmbedQueries(ctx, queries); err != nil {
-		return cli.Failed, err
-	}
+	cli.Check(c.EmbedQueries(ctx, queries))
 	done := c.Waiting("searching for each of %s", cli.Plural(len(read.Tools), "tool"))
 	r, err := cli.Await(ctx, func() (*Report, error) { return Tools(ctx, read, indexes[0]) })
 	done()
-	if err = cmp.Or(err, c.VectorFailure()); err != nil {
-		return cli.Failed, err
-	}
-	if c.Lexicon != "" {
-		if err := checkLexicon(ctx, c, r, read); err != nil {
-			return cli.Failed, err
+	cli.Check(cmp.Or(err, c.VectorFailure()))
+	if c.Lexicon != "" { // the lines that do nothing over the tools
+		docs, _ := catalog.Documents(read.Tools)
+		for _, line := range cli.Must(cli.Must(c.ReadLexicon(ctx)).Check(ctx, docs)) {
+			r.add(kindLexicon, line)
 		}
 	}
 	r.Searcher, r.Emulated = c.Searcher, searchers.IsEmulated(c.Searcher)
-	code := cli.FoundIf(len(r.Problems) == 0)
 	if c.JSON {
-		return code, c.PrintJSON(r)
+		cli.Check(c.PrintJSON(r))
+	} else {
+		r.print(call)
 	}
-	r.print(call)
-	return code, nil
-}
-
-// checkLexicon adds the lines of the lexicon that do nothing over the tools.
-func checkLexicon(ctx context.Context, c *searchers.Choice, r *Report, read *catalog.Contents) error {
-	lexicon, err := c.ReadLexicon(ctx)
-	if err != nil {
-		return err
-	}
-	docs, _ := catalog.Documents(read.Tools)
-	findings, err := lexicon.Check(ctx, docs)
-	for _, f := range findings {
-		r.add(kindLexicon, f)
-	}
-	return err
+	return cli.FoundIf(len(r.Problems) == 0)
 }
 
 func (r *Report) print(c *cli.Call) {

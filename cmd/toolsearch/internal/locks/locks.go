@@ -83,7 +83,7 @@ type command struct {
 }
 
 // Locked runs one of the four commands.
-func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func Locked(ctx context.Context, call *cli.Call, args []string) int {
 	reader, flags := catalog.NewReader(call)
 	c, most := &command{Reader: reader}, 0
 	flags.StringVar(&c.path, "file", lock.FileName, "")
@@ -96,13 +96,11 @@ func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	case "verify", "diff":
 		flags.BoolVar(&c.json, "json", false, "")
 	}
-	named, err := c.Parse(flags, args, 0, most, "CATALOG, or -- and the command that starts a server")
-	if err != nil {
-		return cli.Failed, err
-	}
+	named := cli.Must(c.Parse(flags, args, 0, most, "CATALOG, or -- and the command that starts a server"))
 	if c.Name == "approve" && len(named) == 0 && !c.all && !c.prune {
-		return cli.Failed, cli.WrongUsage("approve: want the names of tools, -all or -prune")
+		cli.Check(cli.WrongUsage("approve: want the names of tools, -all or -prune"))
 	}
+	var err error
 	c.file, err = lock.ReadFile(c.path)
 	switch {
 	case c.Name == "lock" && err == nil:
@@ -112,25 +110,19 @@ func Locked(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		err = fmt.Errorf("no lock file %s; toolsearch lock writes it", c.path)
 	}
-	if err != nil {
-		return cli.Failed, err
-	}
-	read, err := c.Load(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
+	cli.Check(err)
+	read := cli.Must(c.Load(ctx))
 	done := c.Waiting("comparing %s", cli.Plural(len(read.Tools), "tool"))
 	_, err = cli.Await(ctx, func() (any, error) {
 		c.compare(read.Tools)
 		return nil, nil
 	})
 	done()
-	switch {
-	case err != nil:
-		return cli.Failed, err
-	case c.Name == "lock":
+	cli.Check(err)
+	switch c.Name {
+	case "lock":
 		return c.lockAll()
-	case c.Name == "approve":
+	case "approve":
 		return c.approve(named)
 	}
 	return c.verify(c.Name == "diff")
@@ -189,14 +181,15 @@ func (c *command) warn(id lock.ID) {
 	}
 }
 
-func (c *command) verify(texts bool) (int, error) {
+func (c *command) verify(texts bool) int {
 	code := cli.FoundIf(len(c.findings) == 0)
 	if c.json {
-		return code, c.PrintJSON(struct {
+		cli.Check(c.PrintJSON(struct {
 			File     string         `json:"file"`
 			Tools    int            `json:"tools"`
 			Findings []lock.Finding `json:"findings"`
-		}{c.path, len(c.docs), append([]lock.Finding{}, c.findings...)})
+		}{c.path, len(c.docs), append([]lock.Finding{}, c.findings...)}))
+		return code
 	}
 	for _, f := range c.findings {
 		c.print(f, texts)
@@ -204,29 +197,25 @@ func (c *command) verify(texts bool) (int, error) {
 	if len(c.findings) == 0 {
 		fmt.Fprintf(c.Out, "%s, as %s has them\n", cli.Plural(len(c.docs), "tool"), c.path)
 	}
-	return code, nil
+	return code
 }
 
 // write writes the lock file and reports the tools that cannot be in it.
-func (c *command) write() (int, error) {
-	if err := c.file.WriteFile(c.path); err != nil {
-		return cli.Failed, err
-	}
+func (c *command) write() int {
+	cli.Check(c.file.WriteFile(c.path))
 	code := cli.Found
 	for _, f := range c.findings {
 		if f.Kind == lock.Refused {
 			fmt.Fprintln(c.Stderr, f)
-			code = cli.ToFix
+			code = cli.Nothing
 		}
 	}
 	fmt.Fprintf(c.Out, "%s: %s\n", c.path, cli.Plural(len(c.file.Definitions()), "tool"))
-	return code, nil
+	return code
 }
 
-func (c *command) lockAll() (int, error) {
-	if err := c.file.Approve(c.docs...); err != nil {
-		return cli.Failed, err
-	}
+func (c *command) lockAll() int {
+	cli.Check(c.file.Approve(c.docs...))
 	for _, d := range c.file.Definitions() {
 		if len(c.warnings[d.ID]) > 0 {
 			fmt.Fprintln(c.Out, d.ID)
@@ -234,24 +223,18 @@ func (c *command) lockAll() (int, error) {
 		}
 	}
 	if _, err := os.Stat(c.path); err == nil { // another program may have written the file meanwhile
-		return cli.Failed, errThere(c.path)
+		cli.Check(errThere(c.path))
 	}
 	return c.write()
 }
 
-func (c *command) approve(named []string) (int, error) {
+func (c *command) approve(named []string) int {
 	chosen := make(map[lock.ID]bool)
 	for _, name := range named {
-		id, err := c.find(name)
-		if err != nil {
-			return cli.Failed, err
-		}
-		chosen[id] = true
+		chosen[cli.Must(c.find(name))] = true
 	}
 	docs := slices.DeleteFunc(slices.Clone(c.docs), func(doc search.Document) bool { return !c.all && !chosen[idOf(doc)] })
-	if err := c.file.Approve(docs...); err != nil {
-		return cli.Failed, err
-	}
+	cli.Check(c.file.Approve(docs...))
 	for _, f := range c.findings {
 		switch {
 		case f.Kind == lock.Missing && c.prune:

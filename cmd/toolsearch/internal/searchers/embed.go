@@ -276,12 +276,7 @@ func (v *vectors) ask(ctx context.Context, texts []string) ([][]float32, error) 
 	}
 	pause := EmbedPause
 	for attempt := 1; ; attempt++ {
-		answer, wait, err := v.post(ctx, body)
-		var list [][]float32
-		if err == nil {
-			list, err = readVectors(answer, len(texts))
-			wait = -1
-		}
+		list, wait, err := v.post(ctx, body, len(texts))
 		if err == nil {
 			return list, nil
 		}
@@ -297,9 +292,9 @@ func (v *vectors) ask(ctx context.Context, texts []string) ([][]float32, error) 
 	}
 }
 
-// post makes one request. For an error, wait is how long the endpoint wants the next attempt to
+// post makes one request for the vectors of a number of texts. For an error, wait is how long the endpoint wants the next attempt to
 // wait, and negative if another attempt is of no use.
-func (v *vectors) post(ctx context.Context, body []byte) (answer []byte, wait time.Duration, err error) {
+func (v *vectors) post(ctx context.Context, body []byte, texts int) (list [][]float32, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, embedTimeout, fmt.Errorf("no answer within %v", embedTimeout))
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, v.endpoint.String(), bytes.NewReader(body))
@@ -319,7 +314,7 @@ func (v *vectors) post(ctx context.Context, body []byte) (answer []byte, wait ti
 		return nil, 0, cmp.Or(context.Cause(ctx), err)
 	}
 	defer response.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(response.Body, maxVectorBytes+1))
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxVectorBytes+1))
 	status := response.StatusCode
 	switch {
 	case len(answer) > maxVectorBytes:
@@ -327,7 +322,8 @@ func (v *vectors) post(ctx context.Context, body []byte) (answer []byte, wait ti
 	case status == http.StatusOK && err != nil:
 		return nil, 0, cmp.Or(context.Cause(ctx), err)
 	case status == http.StatusOK:
-		return answer, 0, nil
+		list, err = readVectors(answer, texts)
+		return list, -1, err
 	case status != http.StatusTooManyRequests && status < 500:
 		wait = -1
 	default:

@@ -44,18 +44,11 @@ Prints what a tool's score for a query is made of. Quote a query of several word
 `, "0 the tool matches, 1 it does not, 2 a mistake")
 
 // compile reads the catalog and compiles it for the searcher of -searcher.
-func (c *Choice) compile(ctx context.Context) (*eval.Catalog, *toolsearch.Catalog, error) {
-	indexes, err := c.Indexers(ctx, c.Searcher)
-	if err != nil {
-		return nil, nil, err
-	}
-	tools, err := c.Catalog(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+func (c *Choice) compile(ctx context.Context) (*eval.Catalog, *toolsearch.Catalog) {
+	indexes := cli.Must(c.Indexers(ctx, c.Searcher))
+	tools := cli.Must(c.Catalog(ctx))
 	defer c.Waiting("indexing %s", cli.Plural(len(tools.Tools), "tool"))()
-	compiled, err := tools.Compile(ctx, indexes[0])
-	return tools, compiled, err
+	return tools, cli.Must(tools.Compile(ctx, indexes[0]))
 }
 
 type searchOutput struct {
@@ -79,30 +72,22 @@ type matchOutput struct {
 const patience = 5 * time.Minute
 
 // Search runs the command search.
-func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func Search(ctx context.Context, call *cli.Call, args []string) int {
 	c, flags := NewChoice(call, "bm25")
 	defer c.Close()
 	n := flags.Int("n", toolsearch.DefaultMaxResults, "")
-	terms, err := c.Parse(flags, args, 1, math.MaxInt, "CATALOG QUERY..., or QUERY... -- COMMAND")
-	if err != nil {
-		return cli.Failed, err
-	}
+	terms := cli.Must(c.Parse(flags, args, 1, math.MaxInt, "CATALOG QUERY..., or QUERY... -- COMMAND"))
 	if *n < 1 || *n > toolsearch.DefaultMaxResultsCap {
-		return cli.Failed, cli.WrongUsage("search: -n %d: want a number from 1 to %d", *n, toolsearch.DefaultMaxResultsCap)
+		cli.Check(cli.WrongUsage("search: -n %d: want a number from 1 to %d", *n, toolsearch.DefaultMaxResultsCap))
 	}
-	tools, catalog, err := c.compile(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
+	tools, catalog := c.compile(ctx)
 	query := strings.Join(terms, " ")
 	done := c.Waiting("searching %s", cli.Plural(len(tools.Tools), "tool"))
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	result, err := catalog.Search(limited, query, *n)
 	done()
-	if err = cmp.Or(err, c.VectorFailure()); err != nil {
-		return cli.Failed, err
-	}
+	cli.Check(cmp.Or(err, c.VectorFailure()))
 	output := searchOutput{
 		Query: query, Total: result.Total, Matches: []matchOutput{},
 		NotFound: result.NotFound, Suggestions: result.Suggestions, Emulated: IsEmulated(c.Searcher),
@@ -113,12 +98,12 @@ func Search(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	for _, m := range result.Matches {
 		output.Matches = append(output.Matches, matchOutput{m.Info.Name, m.Score, tools.Annotate(m.Info).Namespace, m.Info.Desc})
 	}
-	code := cli.FoundIf(len(output.Matches) > 0)
 	if c.JSON {
-		return code, c.PrintJSON(output)
+		cli.Check(c.PrintJSON(output))
+	} else {
+		c.printSearch(output)
 	}
-	c.printSearch(output)
-	return code, nil
+	return cli.FoundIf(len(output.Matches) > 0)
 }
 
 func (c *Choice) printSearch(output searchOutput) {
@@ -176,18 +161,12 @@ type partOutput struct {
 }
 
 // Explain runs the command explain.
-func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func Explain(ctx context.Context, call *cli.Call, args []string) int {
 	c, flags := NewChoice(call, "bm25")
 	defer c.Close()
-	rest, err := c.Parse(flags, args, 2, 2, "CATALOG QUERY TOOL; quote a query of several words")
-	if err != nil {
-		return cli.Failed, err
-	}
+	rest := cli.Must(c.Parse(flags, args, 2, 2, "CATALOG QUERY TOOL; quote a query of several words"))
 	query, tool := rest[0], rest[1]
-	_, catalog, err := c.compile(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
+	_, catalog := c.compile(ctx)
 	done := c.Waiting("explaining the score")
 	explanation, err := catalog.Explain(ctx, query, tool)
 	done()
@@ -195,7 +174,7 @@ func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		if result, wrong := catalog.Search(ctx, "select:"+tool, 1); wrong == nil && len(result.Suggestions) > 0 {
 			err = fmt.Errorf("%w; near names: %s", err, cli.OneLine(strings.Join(result.Suggestions, ", "), 300))
 		}
-		return cli.Failed, err
+		cli.Check(err)
 	}
 	code := cli.FoundIf(explanation.Score != 0)
 	output := explainOutput{query, tool, explanation.Score, []partOutput{}, IsEmulated(c.Searcher)}
@@ -205,7 +184,8 @@ func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		scores = append(scores, p.Score)
 	}
 	if c.JSON {
-		return code, c.PrintJSON(output)
+		cli.Check(c.PrintJSON(output))
+		return code
 	}
 	t := cli.Table{Styles: map[int]cli.Style{1: cli.Named, 2: cli.Dim}}
 	t.Row("score", "term", "field", "because")
@@ -216,5 +196,5 @@ func Explain(ctx context.Context, call *cli.Call, args []string) (int, error) {
 	t.Row(texts[0], "", "", "in all")
 	c.Print(&t)
 	c.NoteEmulated()
-	return code, nil
+	return code
 }

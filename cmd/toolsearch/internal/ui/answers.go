@@ -19,6 +19,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
+	"github.com/eino-toolsearch/toolsearch/internal/goals"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -280,9 +281,9 @@ func (s *site) eval(ctx context.Context, r *http.Request) (any, error) {
 	return object{"metrics": metrics, "queries": queries}, nil
 }
 
-func (s *site) query(q eval.QueryResult) object {
+func (s *site) query(q eval.Query) object {
 	var wanted []object
-	for g, group := range q.Query.Groups { // any of the tools of a group is right
+	for g, group := range q.Groups { // any of the tools of a group is right
 		var names []string
 		rank := q.Ranks[g]
 		if rank > 0 { // the tool that was found comes first
@@ -296,15 +297,12 @@ func (s *site) query(q eval.QueryResult) object {
 		wanted = append(wanted, object{"rank": rank, "tools": s.allNamed(names)})
 	}
 	answer := object{
-		"id": shown(q.Query.ID, nameRunes), "text": oneLine(q.Query.Text, search.MaxQueryBytes),
-		"kind": shown(q.Query.Kind, nameRunes), "max_rank": q.Query.MaxRank, "wanted": wanted,
+		"id": shown(q.ID, nameRunes), "text": oneLine(q.Text, search.MaxQueryBytes),
+		"kind": shown(q.Kind, nameRunes), "max_rank": q.MaxRank, "wanted": wanted,
 	}
-	for i, name := range q.Found {
-		if !slices.ContainsFunc(q.Query.Groups, func(group []string) bool { return slices.Contains(group, name) }) {
-			first := s.named(name)
-			first["rank"], answer["first"] = i+1, first
-			break
-		}
+	if at := goals.Unwanted(q); at >= 0 {
+		first := s.named(q.Found[at])
+		first["rank"], answer["first"] = at+1, first
 	}
 	return answer
 }

@@ -38,27 +38,21 @@ has a random part, can open it. Nothing leaves the machine except what -embed se
 `, "0 interrupted, 2 a mistake")
 
 // Show serves the page until ctx is done.
-func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
+func Show(ctx context.Context, call *cli.Call, args []string) int {
 	c, flags := searchers.NewChoice(call, "keyword,bm25")
 	defer c.Close()
 	queries := flags.String("queries", "", "")
 	port := flags.Int("port", 0, "")
 	inBrowser := flags.Bool("open", false, "")
-	_, err := c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
-	if err != nil {
-		return cli.Failed, err
-	}
+	cli.Must(c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server"))
 	chosen := strings.Split(c.Searcher, ",")
 	switch {
 	case len(chosen) > 2:
-		err = cli.WrongUsage("ui: -searcher %s: want one or two searchers", c.Searcher)
+		cli.Check(cli.WrongUsage("ui: -searcher %s: want one or two searchers", c.Searcher))
 	case *port < 0 || *port > 65535:
-		err = cli.WrongUsage("ui: -port %d: want a number from 0 to 65535", *port)
+		cli.Check(cli.WrongUsage("ui: -port %d: want a number from 0 to 65535", *port))
 	case c.Operand == "-" && *queries == "-":
-		err = cli.WrongUsage("ui: only one file can be standard input")
-	}
-	if err != nil {
-		return cli.Failed, err
+		cli.Check(cli.WrongUsage("ui: only one file can be standard input"))
 	}
 	p := Page{Title: c.Title(), Chosen: chosen}
 	if c.Operand != "" && !c.IsURL() {
@@ -68,21 +62,12 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		if s.Index == nil && !c.HasEndpoint() {
 			continue
 		}
-		if s.Index, err = c.Indexer(s.Name); err != nil {
-			return cli.Failed, err
-		}
+		s.Index = cli.Must(c.Indexer(s.Name))
 		p.Searchers = append(p.Searchers, s)
 	}
-	if _, err := c.Indexers(ctx, chosen...); err != nil {
-		return cli.Failed, err
-	}
-	if p.Queries, err = c.Queries(ctx, *queries); err != nil {
-		return cli.Failed, err
-	}
-	read, err := c.Load(ctx)
-	if err != nil {
-		return cli.Failed, err
-	}
+	cli.Must(c.Indexers(ctx, chosen...))
+	p.Queries = cli.Must(c.Queries(ctx, *queries))
+	read := cli.Must(c.Load(ctx))
 	p.Tools, _ = catalog.Apart(read.Tools)
 	p.Findings = func(ctx context.Context) ([]inspect.Problem, error) {
 		r, err := inspect.Tools(ctx, read, searchers.Menu[0].Index)
@@ -91,15 +76,10 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 		return r.Problems, nil
 	}
-	server, err := Listen(ctx, p, *port)
-	if err != nil {
-		return cli.Failed, err
-	}
+	server := cli.Must(Listen(ctx, p, *port))
 	fmt.Fprintln(c.Out, server.URL())
 	if out, ok := c.Out.(interface{ Flush() error }); ok { // the address must be readable before the command ends
-		if err := out.Flush(); err != nil {
-			return cli.Failed, err
-		}
+		cli.Check(out.Flush())
 	}
 	if *inBrowser {
 		file, err := open(server.URL())
@@ -108,7 +88,8 @@ func Show(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 		defer os.Remove(file)
 	}
-	return cli.Found, server.Serve(ctx)
+	cli.Check(server.Serve(ctx))
+	return cli.Found
 }
 
 // open opens an address in the user's browser. The browser gets a file that leads to the address, since every

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
@@ -46,17 +48,15 @@ type site struct {
 	servers []string             // of Tools
 	busy    chan struct{}        // holds a value for each search that runs
 
-	mu   sync.Mutex
-	made map[string]*making // slow answers, by what they are
+	flight singleflight.Group // slow answers that are being made, by what they are
+	made   sync.Map           // and those that are there
 }
 
 // searching is how many searches run at a time. The rest wait their turn or are cancelled.
 const searching = 8
 
 func newSite(ctx context.Context, p Page) (*site, error) {
-	s := &site{
-		Page: p, ctx: ctx, ids: make(map[string]int), busy: make(chan struct{}, searching), made: make(map[string]*making),
-	}
+	s := &site{Page: p, ctx: ctx, ids: make(map[string]int), busy: make(chan struct{}, searching)}
 	var err error
 	s.catalog, s.Tools, err = catalog.Of(p.Tools)
 	if err == nil && s.catalog == nil {
@@ -96,13 +96,6 @@ func (s *site) index(ctx context.Context, searcher searchers.Searcher) (*toolsea
 	})
 }
 
-// A making is an answer that is being made, or is there.
-type making struct {
-	done  chan struct{} // closed when value and err are set
-	value any
-	err   error
-}
-
 // errPending means that a value is still being made: the same question gets it later.
 var errPending = errors.New("the answer is being made")
 
@@ -110,25 +103,20 @@ var errPending = errors.New("the answer is being made")
 // made all the same, and whoever asks meanwhile waits for it. A failure is not kept: the next
 // question tries again.
 func get[T any](ctx context.Context, s *site, what string, f func() (T, error)) (value T, err error) {
-	s.mu.Lock()
-	m := s.made[what]
-	if m == nil {
-		m = &making{done: make(chan struct{})}
-		s.made[what] = m
-		go func() {
-			defer close(m.done)
-			if m.value, m.err = foreign.Guard(func() (any, error) { return f() }); m.err != nil {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				delete(s.made, what)
-			}
-		}()
-	}
-	s.mu.Unlock()
+	making := s.flight.DoChan(what, func() (any, error) {
+		if made, ok := s.made.Load(what); ok {
+			return made, nil
+		}
+		value, err := foreign.Guard(f)
+		if err == nil {
+			s.made.Store(what, value)
+		}
+		return value, err
+	})
 	select {
-	case <-m.done:
-		value, _ = m.value.(T)
-		return value, m.err
+	case m := <-making:
+		value, _ = m.Val.(T)
+		return value, m.Err
 	case <-ctx.Done():
 		return value, errPending
 	}

@@ -1,4 +1,4 @@
-package eval
+package goals
 
 import (
 	"context"
@@ -8,38 +8,47 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
+// index ranks c before a, whatever the query.
+var index = testtools.Canned{Hits: []search.Hit{{Doc: 2}, {Doc: 0, Score: -1}}}.Index
+
 // smallReport returns a report on queries that all find c, then a: "one" wants a, "two" wants b
 // and c, "three" wants a or c.
-func smallReport(t *testing.T) (*Catalog, *Report) {
+func smallReport(t *testing.T) (*eval.Catalog, *eval.Report) {
 	t.Helper()
-	catalog, queries := small()
-	return catalog, ran(t, catalog, queries, Options{Index: listed(2, 0), Resamples: -1})
+	catalog := &eval.Catalog{Tools: []*schema.ToolInfo{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	queries := []eval.Query{
+		{ID: "1", Text: "one", Groups: [][]string{{"a"}}},
+		{ID: "2", Text: "two", Groups: [][]string{{"b"}, {"c"}}},
+		{ID: "3", Text: "three", Groups: [][]string{{"a", "c"}}},
+	}
+	return catalog, testtools.Must(eval.Run(t.Context(), catalog, queries, eval.Options{Index: index, Resamples: -1}))(t)
 }
 
 func TestMisses(t *testing.T) {
 	catalog, report := smallReport(t)
-	misses := testtools.Must(report.Misses(t.Context(), catalog, nil))(t)
+	misses := testtools.Must(Misses(t.Context(), report, catalog, index))(t)
 	want := []Miss{
 		{ID: "1", Query: "one", Wanted: []Place{{Tools: []string{"a"}, Rank: 2}}, First: &Place{Tools: []string{"c"}, Rank: 1}},
 		{ID: "2", Query: "two", Wanted: []Place{{Tools: []string{"b"}}, {Tools: []string{"c"}, Rank: 1}}, First: &Place{Tools: []string{"a"}, Rank: 2}},
 	}
 	assert.Equal(t, want, misses, "the searcher explains no score")
-	misses = testtools.Must(report.Misses(t.Context(), catalog, func(q QueryResult) bool { return q.Query.ID == "3" }))(t)
+	misses = testtools.Must(blamed(t.Context(), report, catalog, index, func(q eval.Query) bool { return q.ID == "3" }))(t)
 	assert.Equal(t, []Miss{{ID: "3", Query: "three", Wanted: []Place{{Tools: []string{"a", "c"}, Rank: 1}}}}, misses, "nothing came instead")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := report.Misses(ctx, catalog, nil)
+	_, err := Misses(ctx, report, catalog, index)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
 func TestCheck(t *testing.T) {
 	catalog, report := smallReport(t) // R@1 is (0 + 1/2 + 1) / 3, R@5 (1 + 1/2 + 1) / 3
 	check := func(goals Goals) ([]Shortfall, []Miss) {
-		short, misses, err := report.Check(t.Context(), catalog, goals)
+		short, misses, err := goals.Check(t.Context(), report, catalog, index)
 		require.NoError(t, err)
 		return short, misses
 	}
@@ -60,23 +69,24 @@ func TestCheck(t *testing.T) {
 	require.Len(t, misses, 1, "only the second query lacks something at 5")
 	assert.Equal(t, "2", misses[0].ID)
 
-	report.Queries[0].Query.MaxRank = 1
+	report.Queries[0].MaxRank = 1
 	short, misses = check(Goals{})
 	assert.Empty(t, short)
 	require.Len(t, misses, 1)
 	assert.True(t, misses[0].OverMaxRank())
 	type least = map[string]float64
 	for _, goals := range []Goals{{Min: least{"R@3": 1}}, {Min: least{"R@1": -0.1}}, {Tolerance: 1}, {Tolerance: -1}} {
-		_, _, err := report.Check(t.Context(), catalog, goals)
+		_, _, err := goals.Check(t.Context(), report, catalog, index)
 		assert.Error(t, err, "%v", goals)
 	}
 }
 
 // Texts of a catalog may come from anywhere.
 func TestMissesAreSafeToPrint(t *testing.T) {
-	catalog := &Catalog{Tools: []*schema.ToolInfo{{Name: "evil\x1b[31m\u202e\nname", Desc: "book"}, {Name: "b"}}}
-	queries := []Query{{ID: "1\n", Text: "book\x1b[2J", Groups: [][]string{{"b"}}}}
-	misses := testtools.Must(ran(t, catalog, queries, Options{Index: search.BM25, Resamples: -1}).Misses(t.Context(), catalog, nil))(t)
+	catalog := &eval.Catalog{Tools: []*schema.ToolInfo{{Name: "evil\x1b[31m\u202e\nname", Desc: "book"}, {Name: "b"}}}
+	queries := []eval.Query{{ID: "1\n", Text: "book\x1b[2J", Groups: [][]string{{"b"}}}}
+	report := testtools.Must(eval.Run(t.Context(), catalog, queries, eval.Options{Index: search.BM25, Resamples: -1}))(t)
+	misses := testtools.Must(Misses(t.Context(), report, catalog, search.BM25))(t)
 	require.Len(t, misses, 1)
 	assert.Regexp(t,
 		`^1 : book \[2J\n  wanted b: not found, score 0\n  instead evil \[31m  name: rank 1, score [0-9.]+ = [0-9.]+ book$`, misses[0].String())
@@ -84,7 +94,7 @@ func TestMissesAreSafeToPrint(t *testing.T) {
 
 func TestBaselines(t *testing.T) {
 	_, report := smallReport(t)
-	data := testtools.Must(report.Baseline())(t)
+	data := testtools.Must(Baseline(report))(t)
 	means := testtools.Must(ReadBaseline(data, "f", ""))(t)
 	require.Len(t, means, len(report.Metrics))
 	for m, metric := range report.Metrics {
@@ -104,5 +114,14 @@ func TestBaselines(t *testing.T) {
 	} {
 		_, err := ReadBaseline([]byte(text), "f", "")
 		assert.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestMaxRank(t *testing.T) {
+	for _, test := range []struct {
+		max, rank int
+		want      bool
+	}{{0, 0, false}, {2, 2, false}, {2, 3, true}, {2, 0, true}} {
+		assert.Equal(t, test.want, isBeyond(test.rank, test.max), "rank %d, at most %d", test.rank, test.max)
 	}
 }

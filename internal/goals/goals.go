@@ -1,4 +1,6 @@
-package eval
+// Package goals compares an evaluation with what it must reach, and says why it does not: the tests of a
+// catalog, for the command toolsearch eval and for toolsearchtest.TestCatalog.
+package goals
 
 import (
 	"cmp"
@@ -11,31 +13,25 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The goals of an evaluation, and why they are missed: the tests of a catalog.
-
-// Goals are what the metrics of a report must reach. The zero value asks for nothing. Each
-// query must also reach its MaxRank, whatever the goals are.
+// Goals are what the metrics of a report must reach, as shares of 1. The zero value asks for nothing.
+// Each query must also reach its MaxRank, whatever the goals are.
 type Goals struct {
-	// Min is the least mean of a metric, as a share of 1, by the metric's name: {"R@5": 0.9}.
-	Min map[string]float64
-
-	// Baseline is the mean of each metric in an earlier evaluation, as ReadBaseline returns it.
-	// No metric may be lower. Metrics that are not in the report do not count.
-	Baseline map[string]float64
-
-	// Tolerance is how much lower than the Baseline a metric may be, as a share of 1.
-	Tolerance float64
+	Min       map[string]float64 // the least mean of a metric, by its name: {"R@5": 0.9}
+	Baseline  map[string]float64 // of an earlier evaluation; no metric may be lower
+	Tolerance float64            // how much lower than the Baseline a metric may be
 }
 
 // A Shortfall is a metric below a goal.
 type Shortfall struct {
-	Metric string  `json:"metric"` // its name
-	Value  float64 `json:"value"`  // its mean, a share of 1
-	Want   float64 `json:"want"`   // the least that was asked for
-	From   string  `json:"from"`   // who asked for it: "min" or "baseline"
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"` // its mean, a share of 1
+	Want   float64 `json:"want"`  // the least that was asked for
+	From   string  `json:"from"`  // who asked for it: "min" or "baseline"
 }
 
 // String returns a line for people, with percents.
@@ -47,7 +43,7 @@ func (s Shortfall) String() string {
 type Miss struct {
 	ID      string  `json:"id"`                 // of the query
 	Query   string  `json:"query"`              // its text
-	MaxRank int     `json:"max_rank,omitempty"` // its Query.MaxRank; 0 means any
+	MaxRank int     `json:"max_rank,omitempty"` // the Query's; 0 means any
 	Wanted  []Place `json:"wanted"`             // one for each of the query's groups
 	First   *Place  `json:"first,omitempty"`    // the best tool that was not wanted; nil means none
 }
@@ -94,12 +90,14 @@ func (m Miss) String() string {
 	return b.String()
 }
 
-// Check compares the report with goals and with the MaxRank of every query. It returns the metrics
+// Check compares a report with the goals and with the MaxRank of every query. It returns the metrics
 // below a goal and the queries to blame, in the order of the report; without either, all goals are
-// reached. catalog is the catalog of the Run. Check fails on goals that make no sense, such as an
+// reached. catalog and index are those of the Run. Check fails on goals that make no sense, such as an
 // unknown metric in Min, and if the searcher fails.
-func (r *Report) Check(ctx context.Context, catalog *Catalog, goals Goals) (short []Shortfall, misses []Miss, err error) {
-	if err := goals.validate(r.Metrics); err != nil {
+func (g Goals) Check(
+	ctx context.Context, r *eval.Report, catalog *eval.Catalog, index search.Indexer,
+) (short []Shortfall, misses []Miss, err error) {
+	if err := g.validate(r.Metrics); err != nil {
 		return nil, nil, err
 	}
 	for m, metric := range r.Metrics {
@@ -111,15 +109,14 @@ func (r *Report) Check(ctx context.Context, catalog *Catalog, goals Goals) (shor
 				short = append(short, Shortfall{metric, value, want, from})
 			}
 		}
-		least, known := goals.Min[metric]
+		least, known := g.Min[metric]
 		below(least, known, "min")
-		before, known := goals.Baseline[metric]
-		below(before-goals.Tolerance, known, "baseline")
+		before, known := g.Baseline[metric]
+		below(before-g.Tolerance, known, "baseline")
 	}
-	misses, err = r.Misses(ctx, catalog, func(q QueryResult) bool {
-		return q.missed() || slices.ContainsFunc(short, func(s Shortfall) bool {
-			return q.Values[slices.Index(r.Metrics, s.Metric)] < 1
-		})
+	misses, err = blamed(ctx, r, catalog, index, func(q eval.Query) bool {
+		return slices.ContainsFunc(q.Ranks, func(rank int) bool { return isBeyond(rank, q.MaxRank) }) ||
+			slices.ContainsFunc(short, func(s Shortfall) bool { return q.Values[slices.Index(r.Metrics, s.Metric)] < 1 })
 	})
 	return short, misses, err
 }
@@ -139,58 +136,63 @@ func (g Goals) validate(metrics []string) error {
 	return nil
 }
 
-// Misses explains the queries for which blame returns true. A nil blame means the queries whose
-// wanted tools were not all found before any other tool. catalog is the catalog of the Run.
-func (r *Report) Misses(ctx context.Context, catalog *Catalog, blame func(QueryResult) bool) ([]Miss, error) {
-	if blame == nil {
-		blame = QueryResult.misplaced
-	}
-	blamed := slices.DeleteFunc(slices.Clone(r.Queries), func(q QueryResult) bool { return !blame(q) })
-	if len(blamed) == 0 {
-		return nil, nil
-	}
-	compiled, err := catalog.Compile(ctx, r.options.Index)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Miss, 0, len(blamed))
-	for _, q := range blamed {
+// Misses explains the queries whose wanted tools were not all found before any other tool. catalog and
+// index are those of the Run.
+func Misses(ctx context.Context, r *eval.Report, catalog *eval.Catalog, index search.Indexer) ([]Miss, error) {
+	return blamed(ctx, r, catalog, index, func(q eval.Query) bool {
+		first := Unwanted(q)
+		return slices.ContainsFunc(q.Ranks, func(rank int) bool { return rank == 0 || first >= 0 && rank > first })
+	})
+}
+
+// blamed explains the queries for which isBlamed returns true.
+func blamed(
+	ctx context.Context, r *eval.Report, catalog *eval.Catalog, index search.Indexer, isBlamed func(eval.Query) bool,
+) (list []Miss, err error) {
+	var compiled *toolsearch.Catalog
+	for _, q := range r.Queries {
+		if !isBlamed(q) {
+			continue
+		}
+		if compiled == nil {
+			if compiled, err = catalog.Compile(ctx, index); err != nil {
+				return nil, err
+			}
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		list = append(list, q.explain(ctx, compiled))
+		list = append(list, explain(ctx, compiled, q))
 	}
 	return list, nil
 }
 
-func (q QueryResult) explain(ctx context.Context, catalog *toolsearch.Catalog) Miss {
-	m := Miss{ID: q.Query.ID, Query: q.Query.Text, MaxRank: q.Query.MaxRank}
-	for g, group := range q.Query.Groups {
+func explain(ctx context.Context, catalog *toolsearch.Catalog, q eval.Query) Miss {
+	m := Miss{ID: q.ID, Query: q.Text, MaxRank: q.MaxRank}
+	for g, group := range q.Groups {
 		w := Place{Tools: group, Rank: q.Ranks[g]}
 		tool := group[0]
 		if w.Rank > 0 {
 			tool = q.Found[w.Rank-1]
 		}
-		w.Score = sum(ctx, catalog, q.Query.Text, tool)
+		w.Score = sum(ctx, catalog, q.Text, tool)
 		m.Wanted = append(m.Wanted, w)
 	}
-	if at := q.unwanted(); at >= 0 {
-		m.First = &Place{q.Found[at : at+1], at + 1, sum(ctx, catalog, q.Query.Text, q.Found[at])}
+	if at := Unwanted(q); at >= 0 {
+		m.First = &Place{q.Found[at : at+1], at + 1, sum(ctx, catalog, q.Text, q.Found[at])}
 	}
 	return m
 }
 
-// unwanted returns the index of the best tool found that is in none of the query's groups, or -1.
-func (q QueryResult) unwanted() int {
+// Unwanted returns the index of the best tool found that is in none of the query's groups, or -1.
+func Unwanted(q eval.Query) int {
 	return slices.IndexFunc(q.Found, func(name string) bool {
-		return !slices.ContainsFunc(q.Query.Groups, func(group []string) bool { return slices.Contains(group, name) })
+		return !slices.ContainsFunc(q.Groups, func(group []string) bool { return slices.Contains(group, name) })
 	})
 }
 
-func (q QueryResult) misplaced() bool {
-	first := q.unwanted()
-	return slices.ContainsFunc(q.Ranks, func(rank int) bool { return rank == 0 || first >= 0 && rank > first })
-}
+// isBeyond reports whether a rank is greater than most, if that is not 0, or none.
+func isBeyond(rank, most int) bool { return most > 0 && (rank == 0 || rank > most) }
 
 // sum writes a score as a sum over the query's terms: "12 = 10 book + 2 seat".
 func sum(ctx context.Context, catalog *toolsearch.Catalog, query, tool string) string {
@@ -233,7 +235,7 @@ func scoreText(score float64) string {
 func ReadBaseline(data []byte, file, searcher string) (map[string]float64, error) {
 	type measured struct {
 		Name    string
-		Metrics map[string]Estimate
+		Metrics map[string]eval.Estimate
 	}
 	var before struct{ Searchers []measured }
 	if json.Unmarshal(data, &before) != nil || len(before.Searchers) == 0 {
@@ -256,8 +258,8 @@ func ReadBaseline(data []byte, file, searcher string) (map[string]float64, error
 }
 
 // Baseline writes the report's metrics as ReadBaseline reads them.
-func (r *Report) Baseline() ([]byte, error) {
-	metrics := make(map[string]Estimate)
+func Baseline(r *eval.Report) ([]byte, error) {
+	metrics := make(map[string]eval.Estimate)
 	for m, metric := range r.Metrics {
 		metrics[metric] = r.Means[m]
 	}
