@@ -53,7 +53,7 @@ func (p *part) has(a *answer) bool {
 	if p.isShared {
 		return a.sameAs(p.answer)
 	}
-	return !slices.ContainsFunc(a.hashed(), func(l listed) bool { return p.entries[l.print] == nil })
+	return !slices.ContainsFunc(a.list, func(l listed) bool { return p.entries[l.print] == nil })
 }
 
 // placed is the tools of an answer in a snapshot.
@@ -69,7 +69,7 @@ type placed struct {
 // place returns the tools of an answer whose definitions the snapshot has.
 func (s *Snapshot) place(group int, a *answer) placed {
 	p := placed{answer: a, number: s.number, names: make(map[string]bool)}
-	for _, l := range a.hashed() {
+	for _, l := range a.list {
 		e := s.parts[group].entries[l.print]
 		for _, note := range e.notes {
 			p.lines = append(p.lines, fmt.Sprintf("tool %d, %s: %s", l.number, naming.Quoted(l.name), note))
@@ -98,7 +98,7 @@ func (s *Sources) snapshot(answers []*answer) *Snapshot {
 		}
 		p := part{answers[i], make(map[schemacheck.Print]*entry), g.PerCaller == nil}
 		next.parts = append(next.parts, p)
-		for _, l := range p.answer.hashed() {
+		for _, l := range p.answer.list {
 			e := &entry{doc: -1}
 			p.entries[l.print] = e
 			info := s.admitted(g, &l, taken, func(err error) { e.notes = append(e.notes, err.Error()) })

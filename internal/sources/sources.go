@@ -51,7 +51,6 @@ type Sources struct {
 
 	mu      sync.Mutex // guards the fields below, and those of callers; held for moments
 	current *Snapshot
-	byID    map[callerID]*caller
 	recent  []*caller // all of them, the last to ask first
 }
 
@@ -72,7 +71,7 @@ type fixedTool struct {
 // New reads the tools that do not change. It returns what providers refuse of them. It fails on a tool
 // without a usable definition, and on two tools of one name.
 func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem, error) {
-	s := &Sources{rules: rules, byID: make(map[callerID]*caller)}
+	s := &Sources{rules: rules}
 	var problems []Problem
 	for _, given := range groups {
 		s.rules.IsFiltered = s.rules.IsFiltered || given.PerCaller != nil
@@ -107,7 +106,7 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 	if err := s.checkNames(); err != nil {
 		return nil, nil, err
 	}
-	s.current = s.snapshot(slices.Repeat([]*answer{merged(nil)}, len(groups)))
+	s.current = s.snapshot(slices.Repeat([]*answer{{}}, len(groups)))
 	return s, problems, nil
 }
 
@@ -202,9 +201,7 @@ func (s *Sources) Apply(c *Change) (*Snapshot, error) {
 	}
 	s.mu.Unlock()
 	for i, list := range answers {
-		if all[i] = merged(list); len(list) == 1 {
-			all[i] = list[0]
-		}
+		all[i] = merged(list)
 	}
 	next := s.snapshot(all)
 	next.number, next.replies = number, c.replies
