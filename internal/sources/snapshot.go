@@ -24,15 +24,9 @@ type Snapshot struct {
 
 	number  int // one more than that of the snapshot before
 	groups  []*group
-	origins []origin // of Tools
-	parts   []part   // by group
-	replies []reply  // that the snapshot before does not have
-}
-
-// origin is where a tool is from.
-type origin struct {
-	group   int
-	isFixed bool // one of the group's Tools
+	of      []int   // the groups of Tools
+	parts   []part  // by group
+	replies []reply // that the snapshot before does not have
 }
 
 // part is what a snapshot has of a group's Source.
@@ -94,7 +88,7 @@ func (s *Sources) snapshot(answers []*answer) *Snapshot {
 	}
 	for i, g := range s.groups {
 		for _, fixed := range g.fixed {
-			next.add(wrapped(fixed.tool, fixed.info), fixed.info, fixed.name, origin{i, true})
+			next.add(i, wrapped(fixed.tool, fixed.info), fixed.info, fixed.name)
 		}
 		p := part{answers[i], make(map[schemacheck.Print]*entry), g.PerCaller == nil}
 		next.parts = append(next.parts, p)
@@ -106,16 +100,16 @@ func (s *Sources) snapshot(answers []*answer) *Snapshot {
 				continue
 			}
 			e.doc = len(next.Infos)
-			next.add(nil, info, l.name, origin{i, false})
+			next.add(i, nil, info, l.name)
 			taken[info.Name] = taken[info.Name] || p.isShared
 		}
 	}
 	return next
 }
 
-func (s *Snapshot) add(t tool.BaseTool, info *schema.ToolInfo, name string, o origin) {
+func (s *Snapshot) add(group int, t tool.BaseTool, info *schema.ToolInfo, name string) {
 	s.Tools, s.Infos = append(s.Tools, t), append(s.Infos, info)
-	s.Names, s.origins = append(s.Names, name), append(s.origins, o)
+	s.Names, s.of = append(s.Names, name), append(s.of, group)
 }
 
 // admitted returns a definition of a Source as providers take it, frozen, and says what is wrong with it. It
@@ -166,12 +160,12 @@ func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *sc
 }
 
 // Group returns the group of a tool.
-func (s *Snapshot) Group(i int) int { return s.origins[i].group }
+func (s *Snapshot) Group(i int) int { return s.of[i] }
 
 // Yields returns the problem of a tool that is left out, since the agent has another of its name.
 func (s *Snapshot) Yields(i int) Problem {
-	g, part := s.groups[s.origins[i].group], partSource
-	if s.origins[i].isFixed {
+	g, part := s.groups[s.of[i]], partSource
+	if s.Tools[i] != nil {
 		part = g.partOfTools()
 	}
 	err := fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s", g.field(part), s.Infos[i].Name, usePrefix)

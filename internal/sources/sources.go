@@ -159,16 +159,14 @@ type reply struct {
 func (s *Sources) Pending(mine Callers) *Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, isNeeded := &Change{}, false
+	if !slices.ContainsFunc(mine, func(of *caller) bool { return of.pending != nil }) {
+		return nil
+	}
+	c := &Change{IsFirst: slices.ContainsFunc(mine, func(of *caller) bool { return of.pending != nil && of.current == nil })}
 	for _, of := range s.recent {
 		if of.pending != nil {
 			c.replies = append(c.replies, reply{of, of.pending})
-			isMine := slices.Contains(mine, of)
-			isNeeded, c.IsFirst = isNeeded || isMine, c.IsFirst || isMine && of.current == nil
 		}
-	}
-	if !isNeeded {
-		return nil
 	}
 	return c
 }
