@@ -1,12 +1,10 @@
 package schemacheck
 
 import (
-	"encoding/json"
 	"hash/maphash"
 	"iter"
 	"math"
 	"reflect"
-	"strconv"
 
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
@@ -34,9 +32,7 @@ var printSeed = maphash.MakeSeed()
 // be written in a reasonable time.
 func PrintOf(info *schema.ToolInfo) Print {
 	w := newPrinter(math.MaxInt, 0)
-	w.text(info.Name)
-	w.text(info.Desc)
-	w.value(reflect.ValueOf(info.Extra))
+	w.value(reflect.ValueOf([]any{info.Name, info.Desc, info.Extra}))
 	plain := w.hash.Sum64()
 	w.left = maxWriting
 	if definition, err := foreign.Guard(info.ToJSONSchema); err == nil && definition != nil {
@@ -70,18 +66,6 @@ func newPrinter(left, depth int) *printer {
 	return w
 }
 
-func (w *printer) text(s string) {
-	w.left -= (valueWriting + len(s)) * w.depth
-	w.number(len(s))
-	w.hash.WriteString(s)
-}
-
-func (w *printer) number(n int) {
-	var b [20]byte
-	w.hash.Write(strconv.AppendInt(b[:0], int64(n), 36))
-	w.hash.WriteByte(' ')
-}
-
 var propertiesField, _ = reflect.TypeFor[jsonschema.Schema]().FieldByName("Properties")
 
 // schema hashes the fields of a schema that are set, each after its number. One of them is not exported:
@@ -91,95 +75,70 @@ func (w *printer) schema(s *jsonschema.Schema) {
 	if w.left -= partsWriting * w.depth; w.depth > maxDepth {
 		w.left = -1
 	}
-	w.hash.WriteByte('{')
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {
-		field := v.Field(i)
-		if w.left < 0 || field.IsZero() {
-			continue
-		}
-		w.number(i)
-		if i != propertiesField.Index[0] {
+		if field := v.Field(i); w.left >= 0 && !field.IsZero() && i != propertiesField.Index[0] {
+			maphash.WriteComparable(&w.hash, i)
 			w.value(field)
-			continue
 		}
-		w.named(s.Properties.Len(), func(yield func(name string, inner reflect.Value) bool) {
-			for pair := s.Properties.Oldest(); pair != nil && yield(pair.Key, reflect.ValueOf(pair.Value)); pair = pair.Next() {
+	}
+	if s.Properties != nil {
+		w.named(s.Properties.Len(), func(yield func(name, inner reflect.Value) bool) {
+			for pair := s.Properties.Oldest(); pair != nil && yield(reflect.ValueOf(pair.Key), reflect.ValueOf(pair.Value)); pair = pair.Next() {
 			}
 		})
 	}
-	w.hash.WriteByte('}')
+	maphash.WriteComparable(&w.hash, -1) // the end
 	w.depth--
 }
 
 // named hashes n values with names, in any order.
-func (w *printer) named(n int, values iter.Seq2[string, reflect.Value]) {
+func (w *printer) named(n int, values iter.Seq2[reflect.Value, reflect.Value]) {
 	var sum uint64
 	for name, value := range values {
 		inner := newPrinter(w.left, w.depth)
-		inner.text(name)
+		inner.value(name)
 		inner.value(value)
 		sum, w.left = sum+inner.hash.Sum64(), inner.left
 	}
-	w.number(n)
-	w.number(int(sum))
+	maphash.WriteComparable(&w.hash, [2]uint64{uint64(n), sum})
 }
 
-// value hashes a field of a schema, or what is inside.
+// value hashes a field of a schema, or what is inside. A value that no JSON has comes from the program
+// itself, and is hashed as the JSON that it is written as.
 func (w *printer) value(v reflect.Value) {
 	if w.left < 0 {
 		return
 	}
 	switch v.Kind() {
 	case reflect.String:
-		w.text(v.String())
+		w.left -= (valueWriting + v.Len()) * w.depth
+		maphash.WriteComparable(&w.hash, v.String())
 	case reflect.Bool:
-		w.text(strconv.FormatBool(v.Bool()))
-	case reflect.Uint64:
-		w.number(int(v.Uint()))
-	case reflect.Float64:
-		w.number(int(math.Float64bits(v.Float())))
+		maphash.WriteComparable(&w.hash, v.Bool())
+	case reflect.Uint64, reflect.Float64:
+		maphash.WriteComparable(&w.hash, v.Interface())
 	case reflect.Slice:
-		w.number(v.Len())
+		maphash.WriteComparable(&w.hash, v.Len())
 		for i := range v.Len() {
 			w.value(v.Index(i))
 		}
 	case reflect.Map:
-		w.named(v.Len(), func(yield func(name string, inner reflect.Value) bool) {
-			for entries := v.MapRange(); entries.Next() && yield(entries.Key().String(), entries.Value()); {
-			}
-		})
-	case reflect.Pointer:
-		switch {
-		case v.IsNil():
+		w.named(v.Len(), v.Seq2())
+	case reflect.Pointer, reflect.Interface:
+		switch inner := v.Elem(); {
+		case !inner.IsValid(): // null
 			w.hash.WriteByte('0')
-		case v.Elem().Kind() == reflect.Struct:
+		case v.Type() == reflect.TypeFor[*jsonschema.Schema]():
 			w.schema(v.Interface().(*jsonschema.Schema))
 		default:
-			w.value(v.Elem())
+			if w.hash.WriteString(inner.Type().String()); inner.Kind() != reflect.String { // whose text counts
+				w.left -= valueWriting * w.depth
+			}
+			w.value(inner)
 		}
-	case reflect.Interface:
-		w.any(v.Elem())
-	}
-}
-
-// any hashes a value of JSON. A value of another type comes from the program itself, and is hashed as the
-// JSON that it is written as.
-func (w *printer) any(v reflect.Value) {
-	if !v.IsValid() {
-		w.hash.WriteByte('0')
-		return
-	}
-	if v.Kind() != reflect.String { // whose text counts
-		w.left -= valueWriting * w.depth
-	}
-	w.hash.WriteString(v.Type().String())
-	w.hash.WriteByte(' ')
-	switch value := v.Interface().(type) {
-	case string, json.Number, bool, float64, []any, map[string]any:
-		w.value(v)
 	default:
-		text, err := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(value) })
+		text, err := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(v.Interface()) })
 		if err == nil {
 			w.hash.Write(text)
 		}
