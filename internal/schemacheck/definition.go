@@ -11,6 +11,7 @@ import (
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
@@ -66,33 +67,15 @@ func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 	if err != nil || info.ParamsOneOf == nil {
 		return info
 	}
-	s, err := Read([]byte(text))
+	value, _ := validator.UnmarshalJSON(strings.NewReader(text)) // it is JSON
+	inOrder, _ := sonic.ConfigStd.Marshal(value)
+	s, err := Read(inOrder)
 	if err != nil {
 		return info
 	}
 	copied := *info
-	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(sorted(s))
+	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(s)
 	return &copied
-}
-
-// sorted sorts the properties of a schema, and of those inside.
-func sorted(s *jsonschema.Schema) *jsonschema.Schema {
-	if s == nil {
-		return nil
-	}
-	replaceParts(s, sorted)
-	if s.Properties == nil {
-		return s
-	}
-	var names []string
-	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		names = append(names, pair.Key)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		_ = s.Properties.MoveToBack(name) // cannot fail: it is there
-	}
-	return s
 }
 
 // replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.
