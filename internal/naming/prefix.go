@@ -1,6 +1,7 @@
 package naming
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -25,6 +26,15 @@ func letters(name string) string {
 	}, name)
 }
 
+// IsValid reports whether every provider takes the name of a tool.
+func IsValid(name string) bool { return name == Valid(name) }
+
+// Valid turns a name into a name that every provider takes.
+func Valid(name string) string {
+	name = letters(name)
+	return cmp.Or(name[:min(len(name), maxShown)], "unknown")
+}
+
 // PrefixOf writes a namespace so that it can stand before the names of its tools, with "_" for
 // characters that providers refuse. The prefix has no "__", and no "_" at either end. So the first
 // "__" of a prefixed name ends its prefix, and names of two namespaces differ.
@@ -39,10 +49,9 @@ func Shown(prefix, name string) string {
 	if prefix != "" {
 		name = prefix + "__" + name
 	}
-	shown := letters(name)
-	if shown == name && len(name) <= maxShown {
+	if IsValid(name) {
 		return name
 	}
-	hash := sha256.Sum256([]byte(name))
+	shown, hash := letters(name), sha256.Sum256([]byte(name))
 	return shown[:min(len(shown), maxShown-1-hashLetters)] + "_" + hex.EncodeToString(hash[:])[:hashLetters]
 }

@@ -105,12 +105,11 @@ func replaceParts(s *jsonschema.Schema, replace func(*jsonschema.Schema) *jsonsc
 			}
 		}
 	}
-	if s.Properties == nil {
-		return
+	if s.Properties != nil {
+		properties := jsonschema.NewProperties()
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			properties.Set(pair.Key, replace(pair.Value))
+		}
+		s.Properties = properties
 	}
-	properties := jsonschema.NewProperties()
-	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		properties.Set(pair.Key, replace(pair.Value))
-	}
-	s.Properties = properties
 }

@@ -142,7 +142,7 @@ func (s *Sources) admitted(g *group, d *listed, taken map[string]bool, note func
 // mended returns a definition as providers take it, and says what is wrong with it. It returns nil if the tool
 // has to be left out. name is the tool's own.
 func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *schema.ToolInfo {
-	mended, err := schemacheck.Mended(info)
+	mended, err, odd := schemacheck.Mended(info)
 	if mended == nil {
 		note(err)
 		return nil
@@ -153,7 +153,7 @@ func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *sc
 	if err != nil {
 		note(fmt.Errorf("mended: %w", err))
 	}
-	if odd := schemacheck.OddParameter(mended); odd != nil {
+	if odd != nil {
 		note(fmt.Errorf("kept: %w", odd))
 	}
 	return mended
