@@ -51,37 +51,26 @@ func (b *budget) spend(s *jsonschema.Schema, value any, depth int, uneval bool) 
 		visit = unevalCost
 	}
 	*b -= budget(visit*ownCost(s)*(1+depth/depthUnit) + (visit+work(s))*bytesOf(value, s.UniqueItems)/byteUnit)
-	same := schemas(s.Ref, s.Not, s.If, s.Then, s.Else, s.AllOf, s.AnyOf, s.OneOf)
-	same = slices.AppendSeq(same, maps.Values(s.DependentSchemas))
-	for _, dependency := range s.Dependencies {
-		same = append(same, schemas(dependency)...)
-	}
-	for _, inner := range same {
-		b.spend(inner, value, depth+1, uneval)
-	}
+	b.all(value, depth, uneval, s.Ref, s.Not, s.If, s.Then, s.Else, s.AllOf, s.AnyOf, s.OneOf, slices.Collect(maps.Values(s.DependentSchemas)))
+	b.all(value, depth, uneval, slices.Collect(maps.Values(s.Dependencies))...)
 	switch v := value.(type) {
 	case map[string]any:
-		every := slices.AppendSeq(schemas(s.UnevaluatedProperties), maps.Values(s.PatternProperties))
+		patterns := slices.Collect(maps.Values(s.PatternProperties))
 		for name, value := range v {
-			if s.PropertyNames != nil {
-				b.spend(s.PropertyNames, name, depth+1, false)
-			}
 			own := s.AdditionalProperties
 			if inner, isNamed := s.Properties[name]; isNamed {
 				own = inner
 			}
-			b.inside(value, depth, schemas(own, every))
+			b.all(name, depth, false, s.PropertyNames)
+			b.all(value, depth, false, own, s.UnevaluatedProperties, patterns)
 		}
 	case []any:
-		every, places := schemas(s.Items2020, s.Contains, s.UnevaluatedItems, s.AdditionalItems), s.PrefixItems
-		switch items := s.Items.(type) {
-		case *jsonschema.Schema:
-			every = append(every, items)
-		case []*jsonschema.Schema:
-			places = items
+		places, items := s.PrefixItems, s.Items
+		if list, isList := items.([]*jsonschema.Schema); isList {
+			places, items = list, nil
 		}
 		for i, value := range v {
-			b.inside(value, depth, every)
+			b.all(value, depth, false, s.Items2020, s.Contains, s.UnevaluatedItems, s.AdditionalItems, items)
 			if i < len(places) {
 				b.spend(places[i], value, depth+1, false)
 			}
@@ -89,25 +78,20 @@ func (b *budget) spend(s *jsonschema.Schema, value any, depth int, uneval bool) 
 	}
 }
 
-func (b *budget) inside(value any, depth int, list []*jsonschema.Schema) {
-	for _, s := range list {
-		b.spend(s, value, depth+1, false)
-	}
-}
-
-// schemas returns the schemas among the values of keywords.
-func schemas(values ...any) (list []*jsonschema.Schema) {
-	for _, value := range values {
-		switch v := value.(type) {
+// all counts the steps of the schemas among the values of keywords.
+func (b *budget) all(value any, depth int, uneval bool, keywords ...any) {
+	for _, keyword := range keywords {
+		switch k := keyword.(type) {
 		case *jsonschema.Schema:
-			if v != nil {
-				list = append(list, v)
+			if k != nil {
+				b.spend(k, value, depth+1, uneval)
 			}
 		case []*jsonschema.Schema:
-			list = append(list, v...)
+			for _, s := range k {
+				b.spend(s, value, depth+1, uneval)
+			}
 		}
 	}
-	return list
 }
 
 // ownCost is the cost of a schema for any value, with the visit.

@@ -49,7 +49,7 @@ func written(info *schema.ToolInfo) (string, error) {
 	case !IsWritable(definition):
 		return "", errLargeSchema
 	}
-	text, err := sonic.ConfigStd.MarshalToString(definition)
+	text, err := foreign.Guard(func() (string, error) { return sonic.ConfigStd.MarshalToString(definition) })
 	switch {
 	case err != nil:
 		return "", errWrongSchema

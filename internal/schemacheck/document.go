@@ -1,19 +1,15 @@
 package schemacheck
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
-	"maps"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
 )
 
@@ -43,8 +39,9 @@ var (
 
 type document struct {
 	root   any
-	err    error // the first bound that the schema is beyond; then nothing more is weighed
 	weight int
+	depth  int // of the value that is nested deepest
+	digits int // of the longest number
 
 	patterns   map[string]*sizedPattern // the patterns that were compiled
 	isCompiled bool
@@ -60,7 +57,7 @@ type sizedPattern struct {
 // beyond the bounds, or cannot be read. It takes some 10 microseconds for a usual schema.
 // Other faults of a schema, and its patterns, are left to the compiler, and Problem reports them.
 func Bound(info *schema.ToolInfo) error {
-	_, err := foreign.Guard(func() (*document, error) { return documentOf(info) })
+	_, err := documentOf(info)
 	return err
 }
 
@@ -78,43 +75,33 @@ func documentOf(info *schema.ToolInfo) (*document, error) {
 		return nil, err
 	}
 	d.add(d.root, 0, 0)
-	return d, d.err
+	switch {
+	case d.depth > maxSchemaDepth:
+		return nil, errDeepSchema
+	case d.weight > maxWeight:
+		return nil, errLargeSchema
+	case d.digits > maxNumberDigits:
+		return nil, errLongNumber
+	}
+	return d, nil
 }
 
 // add weighs a value of the schema. path is the length of its path in bytes.
 func (d *document) add(value any, depth, path int) {
-	if d.weight += 2; depth > maxSchemaDepth {
-		d.fail(errDeepSchema)
-	}
-	if d.weight > maxWeight {
-		d.fail(errLargeSchema)
-	}
-	if d.err != nil {
-		return
-	}
+	d.weight, d.depth = d.weight+2, max(d.depth, depth)
 	switch v := value.(type) {
-	case bool: // true and false are schemas too
+	case bool, map[string]any: // true and false are schemas too
 		d.weight += objectWeight + path/pathUnit
-	case map[string]any:
-		d.weight += objectWeight + path/pathUnit
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			d.keyword(name, v[name])
-			d.add(v[name], depth+1, path+1+len(name))
-		}
 	case []any:
 		d.weight += path / pathUnit
-		for _, inner := range v {
-			d.add(inner, depth+1, path+4)
-		}
 	case json.Number:
-		if d.weight += digits(v) / 16; digits(v) > maxNumberDigits {
-			d.fail(errLongNumber)
-		}
+		d.weight, d.digits = d.weight+digits(v)/16, max(d.digits, digits(v))
+	}
+	for name, inner := range parts(value) {
+		d.keyword(name, inner)
+		d.add(inner, depth+1, path+4+len(name))
 	}
 }
-
-// fail keeps the first error.
-func (d *document) fail(err error) { d.err = cmp.Or(d.err, err) }
 
 func (d *document) keyword(name string, value any) {
 	text, _ := value.(string)

@@ -19,9 +19,6 @@ import (
 // What providers refuse in the definition of a tool. A provider that refuses one definition
 // refuses the whole request.
 
-// MaxNameBytes is the longest name of a tool that any provider takes.
-const MaxNameBytes = 128
-
 // MaxSchemaBytes is the longest schema of a tool that a remote server may send, as JSON: more than most
 // models' whole context.
 const MaxSchemaBytes = 512 << 10

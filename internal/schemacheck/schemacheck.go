@@ -62,9 +62,8 @@ type Checker struct {
 // checked is a tool whose arguments are checked. What goes through the gate reads and writes the fields.
 type checked struct {
 	gate   foreign.Gate // of one call, so that a check that hangs occupies one goroutine
-	isRead bool
 	schema *jsonschema.Schema
-	err    error // why nothing is checked against the schema
+	err    error // why nothing is checked against the schema; both nil mean that it was not read yet
 }
 
 // The approximate memory of compiled schemas in bytes, measured.
@@ -100,9 +99,9 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 	timed, cancel := context.WithTimeout(ctx, maxDuration)
 	defer cancel()
 	problem, unchecked = foreign.Through(timed, t.gate, func(context.Context) (string, error) {
-		if !t.isRead {
+		if t.schema == nil && t.err == nil {
 			size, err := foreign.Guard(func() (int, error) { return t.read(info) })
-			t.isRead, t.err = true, err
+			t.err = err
 			c.grow(size+minKept, doc, t)
 		}
 		if t.err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // The definitions of tools, and errors about several of them.
@@ -42,8 +42,8 @@ func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 		return nil, fmt.Errorf("%T: Info returned nil", t)
 	case info.Name == "":
 		return nil, fmt.Errorf("%T: empty name", t)
-	case len(info.Name) > schemacheck.MaxNameBytes:
-		return nil, fmt.Errorf("%T: a name of %d bytes; no provider takes more than %d", t, len(info.Name), schemacheck.MaxNameBytes)
+	case len(info.Name) > naming.MaxBytes:
+		return nil, fmt.Errorf("%T: a name of %d bytes; no provider takes more than %d", t, len(info.Name), naming.MaxBytes)
 	case !isCallable(t):
 		return nil, fmt.Errorf("%q (%T): it can be called in none of the four ways: "+
 			"invokable, streamable, enhanced invokable, enhanced streamable", info.Name, t)
