@@ -35,8 +35,8 @@ func PrintOf(info *schema.ToolInfo) Print {
 	w.value(reflect.ValueOf([]any{info.Name, info.Desc, info.Extra}))
 	plain := w.hash.Sum64()
 	w.left = maxWriting
-	if definition, err := foreign.Guard(info.ToJSONSchema); err == nil && definition != nil {
-		w.schema(definition)
+	if definition, err := foreign.Guard(info.ToJSONSchema); err == nil {
+		w.value(reflect.ValueOf(definition))
 	}
 	if w.left < 0 {
 		return Print(plain)
@@ -48,9 +48,7 @@ func PrintOf(info *schema.ToolInfo) Print {
 // definition that contains itself would never end.
 func IsWritable(root *jsonschema.Schema) bool {
 	w := newPrinter(maxWriting, 0)
-	if root != nil {
-		w.schema(root)
-	}
+	w.value(reflect.ValueOf(root))
 	return w.left >= 0
 }
 
