@@ -24,8 +24,8 @@ import (
 )
 
 // A check goes through three bounds, since neither the compiler nor the validator can be stopped. The
-// document of the schema is measured before it is compiled (document.go). The steps of the validator are
-// counted before it runs (cost.go). And both run behind a gate, which a call waits for no longer than
+// document of the schema is measured before it is compiled. The steps of the validator are
+// counted before it runs. And both run behind a gate, which a call waits for no longer than
 // maxDuration. Arguments that are nested too deep, or have too long a number, are refused. Other
 // arguments beyond a bound, or for a schema beyond a bound, reach the tool unchecked. So no check takes
 // more than about 100 ms or 64 MB.
