@@ -39,10 +39,6 @@ type definition struct {
 	problem    string // why there is none
 }
 
-func definitionOf(info *schema.ToolInfo) definition {
-	return definition{info: info, name: info.Name, desc: info.Desc, parameters: info.ParamsOneOf}
-}
-
 // read asks a Source. It returns the last answer if the Source returned the same tools with the same
 // definitions; last may be nil. It fails if the Source fails, or has no tools.
 func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
@@ -59,7 +55,7 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 		if info, err := usable(ctx, t); err != nil {
 			list[i].problem = naming.Cut(err.Error(), maxProblemBytes)
 		} else {
-			list[i].definition = definitionOf(info)
+			list[i].definition = definition{info: info, name: info.Name, desc: info.Desc, parameters: info.ParamsOneOf}
 		}
 	}
 	isOther := func(before listed) bool {

@@ -3,6 +3,7 @@ package sources
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -80,12 +81,7 @@ func (s *Snapshot) place(group int, a *answer) placed {
 // costs the others nothing. The tools of callers take no names from others, who may not see them.
 func (s *Sources) snapshot(answers []*answer) *Snapshot {
 	next := &Snapshot{groups: s.groups}
-	taken := make(map[string]bool)
-	for _, g := range s.groups {
-		for _, fixed := range g.fixed {
-			taken[fixed.info.Name] = true
-		}
-	}
+	taken := maps.Clone(s.fixed)
 	for i, g := range s.groups {
 		for _, fixed := range g.fixed {
 			next.add(i, wrapped(fixed.tool, fixed.info), fixed.info, fixed.name)

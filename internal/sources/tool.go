@@ -105,9 +105,8 @@ func isCallable(t tool.BaseTool) bool {
 	switch t.(type) {
 	case invokable, streamable, enhancedInvokable, enhancedStreamable:
 		return true
-	default:
-		return false
 	}
+	return false
 }
 
 // described answers everything Eino asks a tool, except running it.
