@@ -49,8 +49,7 @@ func IsNil(value any) bool {
 // AreSame reports whether two values are the same pointer. Values that are not pointers are
 // never the same, since comparing them could panic.
 func AreSame[T any](a, b T) bool {
-	v, w := reflect.ValueOf(a), reflect.ValueOf(b)
-	return v.Kind() == reflect.Pointer && w.Kind() == reflect.Pointer && v.Type() == w.Type() && v.Pointer() == w.Pointer()
+	return reflect.ValueOf(a).Kind() == reflect.Pointer && any(a) == any(b)
 }
 
 // A Gate limits how many calls run at once in code that may hang, such as a client of a
