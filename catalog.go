@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,18 +126,18 @@ func newCatalog(
 		} else {
 			c.byName[info.Name] = i
 		}
-		folded := naming.Fold(info.Name)
-		c.byFolded[folded] = append(c.byFolded[folded], i)
-		if safe := naming.Fold(naming.Safe(info.Name)); safe != folded {
-			c.byFolded[safe] = append(c.byFolded[safe], i)
-		}
 		c.docs[i] = search.DocumentOf(info, config.Annotate)
 		if wantParameters {
 			c.docs[i].Parameters = search.ParametersOf(info)
 		}
 		if own != nil && !strings.HasSuffix(info.Name, own[i]) {
 			c.docs[i].Original = own[i]
-			c.byFolded[naming.Fold(own[i])] = append(c.byFolded[naming.Fold(own[i])], i)
+		}
+		for _, name := range [...]string{info.Name, naming.Safe(info.Name), cmp.Or(c.docs[i].Original, info.Name)} {
+			folded := naming.Fold(name)
+			if list := c.byFolded[folded]; len(list) == 0 || list[len(list)-1] != i {
+				c.byFolded[folded] = append(list, i)
+			}
 		}
 		if groups != nil && groups[i].Name != "" {
 			c.docs[i].Namespace, c.docs[i].NamespaceDescription = groups[i].Name, groups[i].Description

@@ -246,12 +246,8 @@ func JoinParts(name string) string {
 	return strings.ToLower(strings.Join(Parts(name), "_"))
 }
 
-// Similarity is one minus the edits over the longer length. It is 1 for equal texts and 0
-// for texts that share nothing.
-func Similarity(a, b []rune) float64 { return SimilarityAbove(a, b, 0) }
-
-// SimilarityAbove is Similarity, but inexact below floor: any result below floor means that
-// the Similarity is below floor too.
+// SimilarityAbove is one minus the edits over the longer length: 1 for equal texts and 0 for texts that share
+// nothing. It is inexact below floor: any result below floor means that the similarity is below floor too.
 func SimilarityAbove(a, b []rune, floor float64) float64 {
 	longer := max(len(a), len(b))
 	if longer == 0 {
