@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,7 @@ import (
 // safe for concurrent use.
 type Catalog struct {
 	docs     []search.Document
-	byName   map[string]int   // name -> index into docs, the first of a name
-	twins    []int            // the others of each name; only a catalog for a Filter has any
+	byName   map[string]int   // name -> index into docs, the first of a name; only a catalog for a Filter has others
 	grouped  docset.Set       // the documents whose namespace is the name of their Group
 	byFolded map[string][]int // folded name, as it is and as the reminder shows it -> indices into docs
 	prompt   *wording.Texts
@@ -120,15 +120,8 @@ func newCatalog(
 	c.isQuick = index == nil && config.Fallback == nil
 	wantParameters := !c.isQuick || config.Preselect > 0
 	for i, info := range infos {
-		if _, taken := c.byName[info.Name]; taken {
-			c.twins = append(c.twins, i)
-		} else {
+		if _, taken := c.byName[info.Name]; !taken {
 			c.byName[info.Name] = i
-		}
-		folded := naming.Fold(info.Name)
-		c.byFolded[folded] = append(c.byFolded[folded], i)
-		if safe := naming.Fold(naming.Safe(info.Name)); safe != folded {
-			c.byFolded[safe] = append(c.byFolded[safe], i)
 		}
 		c.docs[i] = search.DocumentOf(info, config.Annotate)
 		if wantParameters {
@@ -136,7 +129,12 @@ func newCatalog(
 		}
 		if own != nil && !strings.HasSuffix(info.Name, own[i]) {
 			c.docs[i].Original = own[i]
-			c.byFolded[naming.Fold(own[i])] = append(c.byFolded[naming.Fold(own[i])], i)
+		}
+		for _, name := range [...]string{info.Name, naming.Safe(info.Name), cmp.Or(c.docs[i].Original, info.Name)} {
+			folded := naming.Fold(name)
+			if list := c.byFolded[folded]; len(list) == 0 || list[len(list)-1] != i {
+				c.byFolded[folded] = append(list, i)
+			}
 		}
 		if groups != nil && groups[i].Name != "" {
 			c.docs[i].Namespace, c.docs[i].NamespaceDescription = groups[i].Name, groups[i].Description
@@ -370,15 +368,15 @@ func (c scope) filtered(
 
 // settled gives each name to the first allowed tool that has it, and takes the others out of allowed.
 func (c *Catalog) settled(allowed docset.Set) map[string]int {
-	if len(c.twins) == 0 {
+	if len(c.byName) == len(c.docs) {
 		return c.byName
 	}
 	byName := maps.Clone(c.byName)
-	for _, doc := range c.twins {
+	for doc := range c.docs {
 		name := c.docs[doc].Name
-		switch {
-		case !allowed.Has(doc):
-		case allowed.Has(byName[name]):
+		switch first := byName[name]; {
+		case first == doc || !allowed.Has(doc):
+		case allowed.Has(first):
 			allowed.Remove(doc)
 		default:
 			byName[name] = doc

@@ -17,7 +17,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/wording"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -415,9 +414,9 @@ func (config *Config) withDefaults() (*Config, error) {
 	}
 	names := filled.Protocol.names(filled.ToolName)
 	switch {
-	case !schemacheck.IsValidName(filled.ToolName):
+	case !naming.IsValid(filled.ToolName):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: want 1 to 64 letters, digits, underscores and hyphens", filled.ToolName)
-	case slices.ContainsFunc(names.all, func(name string) bool { return !schemacheck.IsValidName(name) }):
+	case slices.ContainsFunc(names.all, func(name string) bool { return !naming.IsValid(name) }):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: too long, since a tool of Protocol %v would have a name of more than 64 characters",
 			filled.ToolName, filled.Protocol)
 	case filled.MaxResults < 0 || limits.MaxResultsCap < 0:

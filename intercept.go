@@ -10,7 +10,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
 // Calls that cannot be run.
@@ -197,8 +196,8 @@ func mendCalls(t *transcript, isTool func(name string) bool) {
 		for i := range v.calls {
 			call := &v.calls[i]
 			name, args := call.name, call.args
-			if !schemacheck.IsValidName(name) && !isTool(name) {
-				name = schemacheck.ValidName(name)
+			if !naming.IsValid(name) && !isTool(name) {
+				name = naming.Valid(name)
 			}
 			if !modeljson.IsObject(args) {
 				args = "{}"

@@ -58,10 +58,8 @@ const (
 )
 
 func newEditions(ctx context.Context, config *Config, events eventSink, defers bool) (*editions, error) {
-	own := Group{Tools: config.DynamicTools}
-	e := &editions{
-		config: config, events: events, defers: defers, groups: slices.Concat([]Group{own}, config.Groups), gate: make(foreign.Gate, 1),
-	}
+	e := &editions{config: config, events: events, defers: defers, gate: make(foreign.Gate, 1)}
+	e.groups = append([]Group{{Tools: config.DynamicTools}}, config.Groups...)
 	given := make([]sources.Group, len(e.groups))
 	for i := range e.groups {
 		g := &e.groups[i]

@@ -131,7 +131,7 @@ func (d *Definition) mended() Definition {
 		return Definition{}
 	}
 	info := &schema.ToolInfo{Name: d.Name, Desc: d.Description, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)}
-	info, refusal := schemacheck.Mended(info)
+	info, refusal, _ := schemacheck.Mended(info)
 	if info == nil || refusal == nil {
 		return Definition{}
 	}

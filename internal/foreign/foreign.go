@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Guard calls f and turns a panic into an error.
@@ -46,8 +49,7 @@ func IsNil(value any) bool {
 // AreSame reports whether two values are the same pointer. Values that are not pointers are
 // never the same, since comparing them could panic.
 func AreSame[T any](a, b T) bool {
-	v, w := reflect.ValueOf(a), reflect.ValueOf(b)
-	return v.Kind() == reflect.Pointer && w.Kind() == reflect.Pointer && v.Type() == w.Type() && v.Pointer() == w.Pointer()
+	return reflect.ValueOf(a).Kind() == reflect.Pointer && any(a) == any(b)
 }
 
 // A Gate limits how many calls run at once in code that may hang, such as a client of a
@@ -81,4 +83,38 @@ func Through[T any](ctx context.Context, g Gate, f func(ctx context.Context) (T,
 	case <-ctx.Done():
 		return result, ctx.Err()
 	}
+}
+
+// Parallel calls, and calls with a time limit.
+
+// InParallel calls f(0) to f(n-1) in that many workers. The first error stops the calls that
+// have not begun, and ends the context of the others. A panic becomes an error, because a panic
+// in a goroutine would end the program.
+func InParallel(outer context.Context, workers, n int, f func(ctx context.Context, i int) error) error {
+	ctx, stop := context.WithCancelCause(outer)
+	defer stop(nil)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(workers, n) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if _, err := Guard(func() (bool, error) { return true, f(ctx, i) }); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if outer.Err() != nil {
+		return outer.Err()
+	}
+	return context.Cause(ctx)
+}
+
+// WithTimeout is context.WithTimeout, but 0 or less means no timeout.
+func WithTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, timeout)
 }

@@ -34,10 +34,7 @@ func Read(text string) (value any, ok bool) {
 		return nil, false
 	}
 	for range maxWrappings {
-		text, isText := value.(string)
-		if !isText {
-			break
-		}
+		text, _ := value.(string) // else there is nothing to read
 		inner, ok := decode(Unfence(text))
 		if !ok {
 			break
@@ -102,7 +99,7 @@ func decode(text string) (value any, ok bool) {
 // missing.
 func First(object map[string]any, keys ...string) any {
 	for _, key := range keys {
-		if value, ok := object[key]; ok && value != nil {
+		if value := object[key]; value != nil {
 			return value
 		}
 	}
@@ -174,9 +171,6 @@ func List(text string) (list []string) {
 
 // IsObject reports whether a text is a JSON object that every adapter can read.
 func IsObject(text string) bool {
-	if text == "{}" {
-		return true
-	}
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") || !utf8.ValidString(text) || !json.Valid([]byte(text)) { // sonic takes control characters in strings
 		return false
 	}

@@ -34,11 +34,11 @@ func NewFilter(servers, tags, tools []string) *Filter {
 	}
 	for _, server := range servers {
 		name := strings.TrimSuffix(strings.TrimSpace(server), ":*")
-		add("server", server, Pattern{kind: kindScoped, namespace: name, tool: "*"}, name != "" && !strings.Contains(name, ":"))
+		add("server", server, Pattern{namespace: name, tool: "*"}, name != "" && !strings.Contains(name, ":"))
 	}
 	for _, text := range tags {
 		tag := strings.TrimSpace(text)
-		add("tag", text, Pattern{kind: kindTag, tag: tag}, tag != "")
+		add("tag", text, Pattern{tag: tag}, tag != "")
 	}
 	for _, text := range tools {
 		p, err := ParsePattern(text)

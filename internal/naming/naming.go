@@ -4,6 +4,10 @@
 package naming
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -242,12 +246,8 @@ func JoinParts(name string) string {
 	return strings.ToLower(strings.Join(Parts(name), "_"))
 }
 
-// Similarity is one minus the edits over the longer length. It is 1 for equal texts and 0
-// for texts that share nothing.
-func Similarity(a, b []rune) float64 { return SimilarityAbove(a, b, 0) }
-
-// SimilarityAbove is Similarity, but inexact below floor: any result below floor means that
-// the Similarity is below floor too.
+// SimilarityAbove is one minus the edits over the longer length: 1 for equal texts and 0 for texts that share
+// nothing. It is inexact below floor: any result below floor means that the similarity is below floor too.
 func SimilarityAbove(a, b []rune, floor float64) float64 {
 	longer := max(len(a), len(b))
 	if longer == 0 {
@@ -264,4 +264,103 @@ func LetterSet(text string) (set uint64) {
 		set |= 1 << (r & 63)
 	}
 	return set
+}
+
+// Names of tools as providers take them, with the prefix of a namespace.
+
+const (
+	maxShown    = 64 // letters of a tool's name that every provider accepts
+	hashLetters = 8
+)
+
+// letters returns a name with "_" for the characters that providers refuse.
+func letters(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-':
+			return r
+		default:
+			return '_'
+		}
+	}, name)
+}
+
+// IsValid reports whether every provider takes the name of a tool.
+func IsValid(name string) bool { return name == Valid(name) }
+
+// Valid turns a name into a name that every provider takes.
+func Valid(name string) string {
+	name = letters(name)
+	return cmp.Or(name[:min(len(name), maxShown)], "unknown")
+}
+
+// PrefixOf writes a namespace so that it can stand before the names of its tools, with "_" for
+// characters that providers refuse. The prefix has no "__", and no "_" at either end. So the first
+// "__" of a prefixed name ends its prefix, and names of two namespaces differ.
+func PrefixOf(namespace string) string {
+	return strings.Join(strings.FieldsFunc(letters(StripDiacritics(namespace)), func(r rune) bool { return r == '_' }), "_")
+}
+
+// Shown returns the name under which a model sees a tool: prefix__name, or the name if there is no prefix.
+// A name that providers refuse, for its characters or for more than 64 of them, is altered, cut, and ends
+// in a hash of the whole name. So names that differ are shown differently, whatever else is listed.
+func Shown(prefix, name string) string {
+	if prefix != "" {
+		name = prefix + "__" + name
+	}
+	if IsValid(name) {
+		return name
+	}
+	shown, hash := letters(name), sha256.Sum256([]byte(name))
+	return shown[:min(len(shown), maxShown-1-hashLetters)] + "_" + hex.EncodeToString(hash[:])[:hashLetters]
+}
+
+// IsHidden reports whether a character is invisible, or changes how its neighbours look:
+// formats and directions, tags, variation selectors, fillers and control characters. A tab, a
+// line feed and a carriage return are not hidden.
+func IsHidden(r rune) bool {
+	switch {
+	case r < 0x7f:
+		return r < ' ' && r != '\t' && r != '\n' && r != '\r'
+	case r == 0x2800: // a braille pattern without dots
+		return true
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // format characters that are drawn
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
+		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// Visible writes text from outside on one line for a terminal. A character that is hidden or cannot
+// be printed becomes its escape, such as \u200b, so that two texts that differ look different.
+// A text of more than limit characters is cut there, and ends with an ellipsis.
+func Visible(s string, limit int) string {
+	var b strings.Builder
+	count := 0
+	for len(s) > 0 {
+		if count == limit {
+			b.WriteString("…")
+			break
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size <= 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case !IsHidden(r) && unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		s = s[size:]
+		count++
+	}
+	return b.String()
 }

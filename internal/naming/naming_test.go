@@ -66,7 +66,7 @@ func TestSimilarity(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 3000 {
 		a, b := []rune(word(random, "abc", 12)), []rune(word(random, "abc", 12))
-		exact := naming.Similarity(a, b)
+		exact := naming.SimilarityAbove(a, b, 0)
 		for _, floor := range []float64{-1, 0, 0.3, 0.6, 0.7, 0.75, 1, 2} {
 			got := naming.SimilarityAbove(a, b, floor)
 			if exact >= floor {

@@ -92,13 +92,13 @@ func Likeness(a, b string) float64 { return likeness(JoinParts(a), JoinParts(b))
 // the text and the most similar run of the name's parts, which counts a little less.
 func likeness(text, name string) float64 {
 	wanted := []rune(text)
-	whole := Similarity(wanted, []rune(name))
+	whole := SimilarityAbove(wanted, []rune(name), 0)
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
 	width := strings.Count(text, "_") + 1
 	best := whole
 	for i := 0; i+width <= len(parts); i++ {
 		run := strings.Join(parts[i:i+width], "_")
-		best = max(best, 0.9*Similarity(wanted, []rune(run))+0.1*whole)
+		best = max(best, 0.9*SimilarityAbove(wanted, []rune(run), 0)+0.1*whole)
 	}
 	return best
 }

@@ -19,19 +19,10 @@ type Tool struct {
 // A Pattern is a parsed pattern.
 type Pattern struct {
 	text      string // the whole pattern, which may also be a name
-	tag       string // of "tag:x"
-	namespace string // of "namespace:tool"
+	tag       string // of "tag:x"; "" means none
+	namespace string // of "namespace:tool"; "" means none
 	tool      string
-	kind      kind
 }
-
-type kind int
-
-const (
-	kindName kind = iota // "get_weather", "get_*"
-	kindScoped
-	kindTag
-)
 
 // ParsePattern reads a pattern. It fails on an empty pattern, and on a colon with nothing before or after
 // it.
@@ -46,9 +37,9 @@ func ParsePattern(text string) (Pattern, error) {
 	case before == "" || after == "":
 		return p, fmt.Errorf("the pattern %q has nothing before or after its colon", text)
 	case before == "tag":
-		p.kind, p.tag = kindTag, after
+		p.tag = after
 	default:
-		p.kind, p.namespace, p.tool = kindScoped, before, after
+		p.namespace, p.tool = before, after
 	}
 	return p, nil
 }
@@ -79,17 +70,17 @@ func (p *Pattern) Matches(t *Tool) bool {
 		if strings.HasPrefix(t.Name, prefix) && !strings.HasPrefix(whole.Name, prefix) {
 			whole.Name = prefix + whole.Name
 		}
-		if p.Matches(&whole) || p.kind == kindScoped && p.Matches(&Tool{Name: t.Original, Namespace: t.Namespace}) {
+		if p.Matches(&whole) || p.namespace != "" && p.Matches(&Tool{Name: t.Original, Namespace: t.Namespace}) {
 			return true
 		}
 	}
 	if t.Name == p.text {
 		return true
 	}
-	switch p.kind {
-	case kindTag:
+	switch {
+	case p.tag != "":
 		return slices.ContainsFunc(t.Tags, func(tag string) bool { return glob(p.tag, tag) })
-	case kindScoped:
+	case p.namespace != "":
 		return glob(Fold(p.namespace), Fold(t.Namespace)) && (glob(p.tool, t.Name) || glob(p.tool, Bare(t.Name, t.Namespace)))
 	default:
 		return glob(p.text, t.Name)

@@ -3,7 +3,10 @@ package schemacheck
 import (
 	"encoding/json"
 	"errors"
+	"hash/maphash"
+	"iter"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +14,7 @@ import (
 	"github.com/bytedance/sonic"
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
@@ -48,7 +52,7 @@ func written(info *schema.ToolInfo) (string, error) {
 	case !IsWritable(definition):
 		return "", errLargeSchema
 	}
-	text, err := sonic.ConfigStd.MarshalToString(definition)
+	text, err := foreign.Guard(func() (string, error) { return sonic.ConfigStd.MarshalToString(definition) })
 	switch {
 	case err != nil:
 		return "", errWrongSchema
@@ -66,33 +70,15 @@ func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 	if err != nil || info.ParamsOneOf == nil {
 		return info
 	}
-	s, err := Read([]byte(text))
+	value, _ := validator.UnmarshalJSON(strings.NewReader(text)) // it is JSON
+	inOrder, _ := sonic.ConfigStd.Marshal(value)
+	s, err := Read(inOrder)
 	if err != nil {
 		return info
 	}
 	copied := *info
-	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(sorted(s))
+	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(s)
 	return &copied
-}
-
-// sorted sorts the properties of a schema, and of those inside.
-func sorted(s *jsonschema.Schema) *jsonschema.Schema {
-	if s == nil {
-		return nil
-	}
-	replaceParts(s, sorted)
-	if s.Properties == nil {
-		return s
-	}
-	var names []string
-	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		names = append(names, pair.Key)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		_ = s.Properties.MoveToBack(name) // cannot fail: it is there
-	}
-	return s
 }
 
 // replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.
@@ -122,12 +108,141 @@ func replaceParts(s *jsonschema.Schema, replace func(*jsonschema.Schema) *jsonsc
 			}
 		}
 	}
-	if s.Properties == nil {
+	if s.Properties != nil {
+		properties := jsonschema.NewProperties()
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			properties.Set(pair.Key, replace(pair.Value))
+		}
+		s.Properties = properties
+	}
+}
+
+// A walk over a definition hashes it field by field, because writing it as JSON takes much longer. The walk
+// also counts the bytes that writing it would copy: each part once for every level above the part.
+
+const (
+	maxWriting   = 6 << 20 // bytes copied
+	partsWriting = 136     // bytes of a schema besides its texts
+	valueWriting = 8       // bytes of an empty value
+)
+
+// A Print tells whether a source's definition changed: it is equal for equal definitions, whatever the
+// order of their keys. It is valid only within one run of the program.
+type Print uint64
+
+var printSeed = maphash.MakeSeed()
+
+// PrintOf returns the print of a definition. It leaves out a schema that is invalid or cannot
+// be written in a reasonable time.
+func PrintOf(info *schema.ToolInfo) Print {
+	w := newPrinter(math.MaxInt, 0)
+	w.value(reflect.ValueOf([]any{info.Name, info.Desc, info.Extra}))
+	plain := w.hash.Sum64()
+	w.left = maxWriting
+	if definition, err := foreign.Guard(info.ToJSONSchema); err == nil {
+		w.value(reflect.ValueOf(definition))
+	}
+	if w.left < 0 {
+		return Print(plain)
+	}
+	return Print(w.hash.Sum64())
+}
+
+// IsWritable reports whether a definition can be written in a reasonable time. Writing a
+// definition that contains itself would never end.
+func IsWritable(root *jsonschema.Schema) bool {
+	w := newPrinter(maxWriting, 0)
+	w.value(reflect.ValueOf(root))
+	return w.left >= 0
+}
+
+type printer struct {
+	hash  maphash.Hash
+	left  int // bytes that may still be copied; the walk ends when it is negative
+	depth int // of the schemas around
+}
+
+func newPrinter(left, depth int) *printer {
+	w := &printer{left: left, depth: depth}
+	w.hash.SetSeed(printSeed)
+	return w
+}
+
+var propertiesField, _ = reflect.TypeFor[jsonschema.Schema]().FieldByName("Properties")
+
+// schema hashes the fields of a schema that are set, each after its number. One of them is not exported:
+// whether the schema is true or false.
+func (w *printer) schema(s *jsonschema.Schema) {
+	w.depth++
+	if w.left -= partsWriting * w.depth; w.depth > maxDepth {
+		w.left = -1
+	}
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		if field := v.Field(i); w.left >= 0 && !field.IsZero() && i != propertiesField.Index[0] {
+			maphash.WriteComparable(&w.hash, i)
+			w.value(field)
+		}
+	}
+	if s.Properties != nil {
+		w.named(s.Properties.Len(), func(yield func(name, inner reflect.Value) bool) {
+			for pair := s.Properties.Oldest(); pair != nil && yield(reflect.ValueOf(pair.Key), reflect.ValueOf(pair.Value)); pair = pair.Next() {
+			}
+		})
+	}
+	maphash.WriteComparable(&w.hash, -1) // the end
+	w.depth--
+}
+
+// named hashes n values with names, in any order.
+func (w *printer) named(n int, values iter.Seq2[reflect.Value, reflect.Value]) {
+	var sum uint64
+	for name, value := range values {
+		inner := newPrinter(w.left, w.depth)
+		inner.value(name)
+		inner.value(value)
+		sum, w.left = sum+inner.hash.Sum64(), inner.left
+	}
+	maphash.WriteComparable(&w.hash, [2]uint64{uint64(n), sum})
+}
+
+// value hashes a field of a schema, or what is inside. A value that no JSON has comes from the program
+// itself, and is hashed as the JSON that it is written as.
+func (w *printer) value(v reflect.Value) {
+	if w.left < 0 {
 		return
 	}
-	properties := jsonschema.NewProperties()
-	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		properties.Set(pair.Key, replace(pair.Value))
+	switch v.Kind() {
+	case reflect.String:
+		w.left -= (valueWriting + v.Len()) * w.depth
+		maphash.WriteComparable(&w.hash, v.String())
+	case reflect.Bool:
+		maphash.WriteComparable(&w.hash, v.Bool())
+	case reflect.Uint64, reflect.Float64:
+		maphash.WriteComparable(&w.hash, v.Interface())
+	case reflect.Slice:
+		maphash.WriteComparable(&w.hash, v.Len())
+		for i := range v.Len() {
+			w.value(v.Index(i))
+		}
+	case reflect.Map:
+		w.named(v.Len(), v.Seq2())
+	case reflect.Pointer, reflect.Interface:
+		switch inner := v.Elem(); {
+		case !inner.IsValid(): // null
+			w.hash.WriteByte('0')
+		case v.Type() == reflect.TypeFor[*jsonschema.Schema]():
+			w.schema(v.Interface().(*jsonschema.Schema))
+		default:
+			if w.hash.WriteString(inner.Type().String()); inner.Kind() != reflect.String { // whose text counts
+				w.left -= valueWriting * w.depth
+			}
+			w.value(inner)
+		}
+	default:
+		text, err := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(v.Interface()) })
+		if err == nil {
+			w.hash.Write(text)
+		}
 	}
-	s.Properties = properties
 }

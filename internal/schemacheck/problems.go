@@ -32,27 +32,24 @@ func problems(err error) (string, error) {
 		return "", err
 	}
 	var texts []string
-	for _, problem := range firstLeaves(wrong, nil) {
+	for _, problem := range firstLeaves(nil, wrong.Causes) {
 		texts = append(texts, problemText(problem))
 	}
 	return strings.Join(slices.Compact(texts), "; "), nil
 }
 
-// firstLeaves adds the leaves of a tree to first, which stays sorted and at most maxProblems long.
-func firstLeaves(e *jsonschema.ValidationError, first []*jsonschema.ValidationError) []*jsonschema.ValidationError {
-	_, ofName := e.ErrorKind.(*problemkind.PropertyNames)
-	if len(e.Causes) > 0 && !ofName {
-		for _, cause := range e.Causes {
-			first = firstLeaves(cause, first)
+// firstLeaves adds the leaves of trees to first, which stays sorted and at most maxProblems long.
+func firstLeaves(first, trees []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+	for _, e := range trees {
+		_, isOfName := e.ErrorKind.(*problemkind.PropertyNames)
+		if len(e.Causes) > 0 && !isOfName {
+			first = firstLeaves(first, e.Causes)
+		} else if at, known := slices.BinarySearchFunc(first, e, compareProblems); !known {
+			first = slices.Insert(first, at, e)
+			first = first[:min(len(first), maxProblems)]
 		}
-		return first
 	}
-	at, known := slices.BinarySearchFunc(first, e, compareProblems)
-	if known || at == maxProblems {
-		return first
-	}
-	first = slices.Insert(first, at, e)
-	return first[:min(len(first), maxProblems)]
+	return first
 }
 
 // compareProblems orders problems by their location. A value comes before the values inside it. Problems
@@ -102,11 +99,7 @@ func problemText(e *jsonschema.ValidationError) string {
 	if len(e.InstanceLocation) > 0 {
 		text = "/" + strings.Join(e.InstanceLocation, "/") + ": " + text
 	}
-	var ofName []*jsonschema.ValidationError // the problems of a property's name
-	for _, cause := range e.Causes {
-		ofName = firstLeaves(cause, ofName)
-	}
-	if len(ofName) > 0 {
+	if ofName := firstLeaves(nil, e.Causes); len(ofName) > 0 { // the problems of a property's name
 		text += ": " + problemText(ofName[0])
 	}
 	return naming.OneLine(text, maxProblemBytes)

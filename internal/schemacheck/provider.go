@@ -9,48 +9,28 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
 
-	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // What providers refuse in the definition of a tool. A provider that refuses one definition
 // refuses the whole request.
 
-// MaxNameBytes is the longest name of a tool that any provider takes.
-const MaxNameBytes = 128
-
 // MaxSchemaBytes is the longest schema of a tool that a remote server may send, as JSON: more than most
 // models' whole context.
 const MaxSchemaBytes = 512 << 10
 
-// validName matches the tool names that every provider takes. validParameter matches the names that
-// every provider takes for parameters at the top of a schema: Anthropic refuses any other name.
-var (
-	validName      = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	validParameter = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-)
+// validParameter matches the names that every provider takes for parameters at the top of a schema: Anthropic
+// refuses any other name.
+var validParameter = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+const anyValue = "any value"
 
 // types are the values of "type" that JSON Schema has.
 var types = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
-
-// IsValidName reports whether every provider takes the name of a tool.
-func IsValidName(name string) bool { return validName.MatchString(name) }
-
-// ValidName turns a name into a name that every provider takes.
-func ValidName(name string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf && IsValidName(string(r)) {
-			return r
-		}
-		return '_'
-	}, name)
-	return cmp.Or(clean[:min(len(clean), 64)], "unknown")
-}
 
 var (
 	errInvalidName = errors.New("providers take 1 to 64 letters, digits, underscores and hyphens for a name")
@@ -64,37 +44,14 @@ var (
 
 // Refusal returns why providers refuse a definition, or nil.
 func Refusal(info *schema.ToolInfo) error {
-	if !IsValidName(info.Name) {
+	if !naming.IsValid(info.Name) {
 		return errInvalidName
 	}
-	mended, refusal := Mended(info)
-	if mended == nil {
-		return refusal
-	}
-	switch odd := OddParameter(mended); {
-	case refusal == nil:
-		return odd
-	case odd == nil:
-		return refusal
-	default:
+	_, refusal, odd := Mended(info)
+	if refusal != nil && odd != nil {
 		return fmt.Errorf("%w; %w", refusal, odd)
 	}
-}
-
-// OddParameter returns why Anthropic refuses the name of one of a tool's parameters, or nil. The
-// name cannot be mended: the tool knows its parameter by no other name. The other providers take it.
-func OddParameter(info *schema.ToolInfo) error {
-	definition, err := foreign.Guard(info.ToJSONSchema)
-	if err != nil || definition == nil || definition.Properties == nil {
-		return nil
-	}
-	for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		if !validParameter.MatchString(pair.Key) {
-			return fmt.Errorf("a parameter has the name %s, which Anthropic refuses: it takes 1 to 64 letters, digits, underscores, dots and "+
-				"hyphens", naming.Quoted(pair.Key))
-		}
-	}
-	return nil
+	return cmp.Or(refusal, odd)
 }
 
 // Mended returns a definition that providers do not refuse for its schema, and what was wrong with
@@ -104,48 +61,52 @@ func OddParameter(info *schema.ToolInfo) error {
 // since the arguments of a call are always an object. A choice at the top of a schema becomes the
 // properties of all its branches, since Anthropic and OpenAI take no choice there. A property that
 // only some branches require is not required.
-func Mended(info *schema.ToolInfo) (*schema.ToolInfo, error) {
-	definition, refusal := mended(info)
-	switch {
-	case refusal == nil:
-		return info, nil
-	case definition == nil:
-		return nil, refusal
-	}
-	copied := *info
-	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(definition)
-	return &copied, refusal
-}
-
-func mended(info *schema.ToolInfo) (definition *jsonschema.Schema, refusal error) {
+//
+// odd is why Anthropic refuses the name of one of the parameters, or nil. The name cannot be mended: the
+// tool knows its parameter by no other name. The other providers take it.
+func Mended(info *schema.ToolInfo) (mended *schema.ToolInfo, refusal, odd error) {
 	text, err := written(info)
 	switch {
 	case err != nil:
-		return nil, errUnwritable
+		return nil, errUnwritable, nil
 	case len(text) > MaxSchemaBytes:
-		return nil, errTooLong
+		return nil, errTooLong, nil
 	}
-	definition, _ = info.ToJSONSchema()
-	if definition == nil {
-		return nil, nil
+	given, _ := info.ToJSONSchema()
+	if given == nil {
+		return info, nil, nil
 	}
-	description := definition.Description
-	definition, refusal = mendedParts(definition)
-	composed := len(definition.AnyOf)+len(definition.AllOf)+len(definition.OneOf) > 0 || definition.Ref != ""
+	definition, refusal := mendedParts(given)
 	switch {
 	case definition.Type == "object":
-	case definition.Type == "" && (definition.Properties != nil || composed):
+	case definition.Type == "" && (definition.Properties != nil || definition.Ref != "" || len(branches(definition)) > 0):
 		copied := *definition
 		copied.Type, copied.TypeEnhanced = "object", nil
 		definition, refusal = &copied, errNotObject
 	default:
-		definition, refusal = &jsonschema.Schema{Type: "object", Description: description, Definitions: definition.Definitions}, errNotObject
+		definition = &jsonschema.Schema{Type: "object", Description: given.Description, Definitions: definition.Definitions}
+		refusal = errNotObject
 	}
-	if len(definition.AnyOf)+len(definition.AllOf)+len(definition.OneOf) > 0 || definition.Not != nil {
-		definition = withoutChoice(definition)
-		refusal = cmp.Or(refusal, errComposed)
+	if definition.Not != nil || len(branches(definition)) > 0 {
+		definition, refusal = withoutChoice(definition), cmp.Or(refusal, errComposed)
 	}
-	return definition, refusal
+	for pair := definition.Properties.Oldest(); pair != nil && odd == nil; pair = pair.Next() {
+		if !validParameter.MatchString(pair.Key) {
+			odd = fmt.Errorf("a parameter has the name %s, which Anthropic refuses: it takes 1 to 64 letters, digits, underscores, "+
+				"dots and hyphens", naming.Quoted(pair.Key))
+		}
+	}
+	if refusal == nil {
+		return info, nil, odd
+	}
+	copied := *info
+	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(definition)
+	return &copied, refusal, odd
+}
+
+// branches are the schemas that a schema makes a choice of.
+func branches(s *jsonschema.Schema) []*jsonschema.Schema {
+	return slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
 }
 
 // withoutChoice returns the schema of an object without anyOf, oneOf, allOf and not. It has the
@@ -156,10 +117,7 @@ func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 	copied.AnyOf, copied.OneOf, copied.AllOf, copied.Not = nil, nil, nil, nil
 	copied.Properties, copied.Required = jsonschema.NewProperties(), slices.Clone(s.Required)
 	read, required := make(map[*jsonschema.Schema]bool), make(map[string]bool)
-	for _, name := range s.Required {
-		required[name] = true
-	}
-	for i, branch := range slices.Concat([]*jsonschema.Schema{s}, s.AllOf, s.AnyOf, s.OneOf) {
+	for i, branch := range append([]*jsonschema.Schema{s}, branches(s)...) {
 		if branch != nil && i > 0 {
 			if name, isLocal := strings.CutPrefix(branch.Ref, "#/$defs/"); isLocal {
 				branch = s.Definitions[name]
@@ -169,22 +127,20 @@ func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 			continue
 		}
 		read[branch] = true
-		if branch.Properties != nil {
-			for pair := branch.Properties.Oldest(); pair != nil; pair = pair.Next() {
-				if _, taken := copied.Properties.Get(pair.Key); !taken {
-					copied.Properties.Set(pair.Key, pair.Value)
-				}
+		for pair := branch.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			if _, taken := copied.Properties.Get(pair.Key); !taken {
+				copied.Properties.Set(pair.Key, pair.Value)
 			}
 		}
 		if 0 < i && i <= len(s.AllOf) {
-			for _, name := range branch.Required {
-				if !required[name] {
-					required[name] = true
-					copied.Required = append(copied.Required, name)
-				}
-			}
+			copied.Required = append(copied.Required, branch.Required...)
 		}
 	}
+	copied.Required = slices.DeleteFunc(copied.Required, func(name string) bool {
+		again := required[name]
+		required[name] = true
+		return again
+	})
 	return &copied
 }
 
@@ -195,7 +151,8 @@ func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error
 		return nil, nil
 	}
 	copied := *s
-	if s.Type != "" && !isType(s.Type) || slices.ContainsFunc(s.TypeEnhanced, func(name string) bool { return !isType(name) }) {
+	isOdd := func(name string) bool { return !slices.Contains(types, name) }
+	if s.Type != "" && isOdd(s.Type) || slices.ContainsFunc(s.TypeEnhanced, isOdd) {
 		copied.Type, copied.TypeEnhanced, refusal = "", nil, errNoType
 	}
 	if _, twice := s.Extras["type"]; twice { // such as a number, which Type does not take
@@ -219,7 +176,3 @@ func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error
 	}
 	return &copied, refusal
 }
-
-const anyValue = "any value"
-
-func isType(name string) bool { return slices.Contains(types, name) }

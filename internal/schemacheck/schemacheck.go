@@ -24,8 +24,8 @@ import (
 )
 
 // A check goes through three bounds, since neither the compiler nor the validator can be stopped. The
-// document of the schema is measured before it is compiled (document.go). The steps of the validator are
-// counted before it runs (cost.go). And both run behind a gate, which a call waits for no longer than
+// document of the schema is measured before it is compiled. The steps of the validator are
+// counted before it runs. And both run behind a gate, which a call waits for no longer than
 // maxDuration. Arguments that are nested too deep, or have too long a number, are refused. Other
 // arguments beyond a bound, or for a schema beyond a bound, reach the tool unchecked. So no check takes
 // more than about 100 ms or 64 MB.
@@ -62,9 +62,8 @@ type Checker struct {
 // checked is a tool whose arguments are checked. What goes through the gate reads and writes the fields.
 type checked struct {
 	gate   foreign.Gate // of one call, so that a check that hangs occupies one goroutine
-	isRead bool
 	schema *jsonschema.Schema
-	err    error // why nothing is checked against the schema
+	err    error // why nothing is checked against the schema; both nil mean that it was not read yet
 }
 
 // The approximate memory of compiled schemas in bytes, measured.
@@ -100,9 +99,9 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 	timed, cancel := context.WithTimeout(ctx, maxDuration)
 	defer cancel()
 	problem, unchecked = foreign.Through(timed, t.gate, func(context.Context) (string, error) {
-		if !t.isRead {
+		if t.schema == nil && t.err == nil {
 			size, err := foreign.Guard(func() (int, error) { return t.read(info) })
-			t.isRead, t.err = true, err
+			t.err = err
 			c.grow(size+minKept, doc, t)
 		}
 		if t.err != nil {
@@ -154,9 +153,7 @@ func (t *checked) read(info *schema.ToolInfo) (size int, err error) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(jsonschema.SchemeURLLoader{}) // a server must not make the program read files or addresses
 	c.UseRegexpEngine(d.pattern)
-	if err := c.AddResource(schemaURL, d.root); err != nil {
-		return 0, errWrongSchema
-	}
+	_ = c.AddResource(schemaURL, d.root)                  // fails on a wrong address, or one that is taken
 	if t.schema, err = c.Compile(schemaURL); err != nil { // the compiler's error may be longer than the schema
 		return 0, errWrongSchema
 	}

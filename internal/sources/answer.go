@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
@@ -18,12 +16,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
-// An answer is the tools that a Source returned, and their definitions. It does not change once it has a
-// version.
+// An answer is the tools that a Source returned, and their definitions. It does not change.
 type answer struct {
-	version int             // answers to one caller with the same definitions have the same version
-	list    []listed        // by name: a server that lists its tools in another order counts as unchanged
-	hashed  func() []listed // list, with prints
+	list  []listed          // by name: a server that lists its tools in another order counts as unchanged
+	print schemacheck.Print // of all definitions; 0 means that there are none
 }
 
 // listed is a tool of an answer.
@@ -43,11 +39,7 @@ type definition struct {
 	problem    string // why there is none
 }
 
-func definitionOf(info *schema.ToolInfo) definition {
-	return definition{info: info, name: info.Name, desc: info.Desc, parameters: info.ParamsOneOf}
-}
-
-// read asks a Source. It returns the last answer if the Source has the same tools with the same
+// read asks a Source. It returns the last answer if the Source returned the same tools with the same
 // definitions; last may be nil. It fails if the Source fails, or has no tools.
 func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 	tools, err := ask(ctx)
@@ -56,100 +48,67 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 		return nil, err
 	case len(tools) == 0:
 		return nil, errors.New("it returned no tools")
-	case last.isOf(ctx, tools):
-		return last, nil
 	}
-	a := &answer{list: make([]listed, len(tools))}
-	a.hashed = sync.OnceValue(a.hash)
+	list := make([]listed, len(tools))
 	for i, t := range tools {
-		a.list[i] = listed{tool: t, number: i}
+		list[i] = listed{tool: t, number: i}
 		if info, err := usable(ctx, t); err != nil {
-			a.list[i].problem = naming.Cut(err.Error(), maxProblemBytes)
+			list[i].problem = naming.Cut(err.Error(), maxProblemBytes)
 		} else {
-			a.list[i].definition = definitionOf(info)
+			list[i].definition = definition{info: info, name: info.Name, desc: info.Desc, parameters: info.ParamsOneOf}
 		}
 	}
-	slices.SortFunc(a.list, func(a, b listed) int {
+	isOther := func(before listed) bool {
+		now := &list[before.number]
+		return before.definition != now.definition || !foreign.AreSame(before.tool, now.tool)
+	}
+	if last != nil && len(list) == len(last.list) && !slices.ContainsFunc(last.list, isOther) {
+		return last, nil
+	}
+	slices.SortFunc(list, func(a, b listed) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.number, b.number))
 	})
-	return a, nil
+	for i := 1; i < len(list); i++ {
+		if list[i].name == list[i-1].name {
+			list[i].twins = list[i-1].twins + 1
+		}
+	}
+	// Most of the time is spent waiting for memory: a schema has 50 fields.
+	err = foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(list), func(_ context.Context, i int) error {
+		list[i].print = list[i].hash() + schemacheck.Print(list[i].twins)
+		return nil
+	})
+	return answerOf(list), err
+}
+
+// answerOf returns the answer of sorted tools with prints.
+func answerOf(list []listed) *answer {
+	a := &answer{list: list}
+	for _, l := range list {
+		a.print = 31*a.print + l.print
+	}
+	return a
 }
 
 // merged returns the tools of several answers, each definition once. Those of each answer keep their order.
 func merged(answers []*answer) *answer {
-	m, seen := &answer{}, make(map[schemacheck.Print]bool)
+	var list []listed
+	seen := make(map[schemacheck.Print]bool)
 	for _, a := range answers {
-		for _, l := range a.hashed() {
+		for _, l := range a.list {
 			if !seen[l.print] {
-				seen[l.print], m.list = true, append(m.list, l)
+				seen[l.print], list = true, append(list, l)
 			}
 		}
 	}
-	slices.SortStableFunc(m.list, func(a, b listed) int {
+	slices.SortStableFunc(list, func(a, b listed) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.twins, b.twins))
 	})
-	m.hashed = func() []listed { return m.list }
-	return m
+	return answerOf(list)
 }
 
-// isOf reports whether the answer has the same tools, with the same definitions.
-func (a *answer) isOf(ctx context.Context, tools []tool.BaseTool) bool {
-	if a == nil || len(a.list) != len(tools) {
-		return false
-	}
-	for i := range a.list {
-		l := &a.list[i]
-		t := tools[l.number]
-		if l.info == nil || !foreign.AreSame(t, l.tool) {
-			return false
-		}
-		if info, err := Definition(ctx, t); err != nil || info != l.info || definitionOf(info) != l.definition {
-			return false
-		}
-	}
-	return true
-}
-
-// sameAs reports whether two answers of a Source have the same definitions. Both may be nil, which is
-// like no answer.
-func (a *answer) sameAs(b *answer) bool { return a != nil && b != nil && a.version == b.version }
-
-// equals compares the definitions of two answers. Definitions with the same pointer are not compared
-// further.
-func (a *answer) equals(b *answer) bool {
-	if len(a.list) != len(b.list) {
-		return false
-	}
-	if slices.EqualFunc(a.list, b.list, func(a, b listed) bool { return a.definition == b.definition }) {
-		return true
-	}
-	return slices.EqualFunc(a.hashed(), b.hashed(), func(a, b listed) bool { return a.print == b.print })
-}
-
-// follow makes an answer one more of those with the definitions of another, prints included.
-func (a *answer) follow(before *answer) {
-	for i, l := range before.hashed() {
-		a.list[i].print, a.list[i].twins = l.print, l.twins
-	}
-	a.version, a.hashed = before.version, func() []listed { return a.list }
-}
-
-// hash hashes the definitions. Most of the time is spent waiting for memory: a schema has 50 fields. Definitions
-// that cannot be hashed are like no others.
-func (a *answer) hash() []listed {
-	for i := range a.list {
-		l := &a.list[i]
-		if l.print = schemacheck.Print(rand.Uint64()); i > 0 && l.name == a.list[i-1].name {
-			l.twins = a.list[i-1].twins + 1
-		}
-	}
-	_ = foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(a.list), func(_ context.Context, i int) error {
-		l := &a.list[i]
-		l.print = l.hash() + schemacheck.Print(l.twins)
-		return nil
-	})
-	return a.list
-}
+// sameAs reports whether two answers have the same definitions. Both may be nil, which is like no answer.
+func (a *answer) sameAs(b *answer) bool { return a != nil && b != nil && a.print == b.print }
 
 // hash hashes a definition as it was read.
 func (d *definition) hash() schemacheck.Print {

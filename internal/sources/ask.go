@@ -30,7 +30,7 @@ const (
 // A Source without PerCaller whose answers come back, of the last few, so often probably depends on who asks.
 const (
 	maxFormer  = 4
-	minReturns = 3
+	minReturns = 5
 )
 
 // call is a call of a Source.
@@ -114,33 +114,20 @@ func (s *Sources) ask(ctx context.Context, of *caller, c *call, current *answer)
 
 func noAnswer(within time.Duration) error { return fmt.Errorf("no answer within %v", within) }
 
-// take takes the answer to a call, unless that to a later call was faster. An answer with the definitions of
-// an earlier answer gets its version.
+// take takes the answer to a call, unless that to a later call was faster.
 func (s *Sources) take(of *caller, number int, a *answer) {
-	s.mu.Lock()
-	newest := cmp.Or(of.pending, of.current)
-	known := append(slices.Clone(of.former), of.current, of.pending)
-	s.mu.Unlock()
-	if a.version == 0 { // else it is the current answer again
-		a.version = number
-		for _, before := range known {
-			if before != nil && a.equals(before) {
-				a.follow(before)
-			}
-		}
-	}
-	a.hashed() // while nothing is locked
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if number < of.answered {
 		return
 	}
+	newest := cmp.Or(of.pending, of.current)
 	of.answered, of.failed, of.isDown, of.resting = number, nil, false, time.Time{}
 	if newest != nil && !a.sameAs(newest) && s.groups[of.group].PerCaller == nil {
-		of.former = append(of.former[max(0, len(of.former)+1-maxFormer):], newest)
-		if a.version < newest.version {
+		if slices.ContainsFunc(of.former, a.sameAs) {
 			of.returns++
 		}
+		of.former = append(of.former[max(0, len(of.former)+1-maxFormer):], newest)
 	}
 	of.pending, of.tools = a, len(a.list)
 	s.settle(of)

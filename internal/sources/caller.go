@@ -55,10 +55,9 @@ type Callers []*caller
 func (s *Sources) caller(id callerID) *caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of := s.byID[id]
-	if of == nil {
-		of = &caller{callerID: id, calls: make(foreign.Gate, maxCalls)}
-		s.byID[id] = of
+	of := &caller{callerID: id, calls: make(foreign.Gate, maxCalls)}
+	if at := slices.IndexFunc(s.recent, func(c *caller) bool { return c.callerID == id }); at >= 0 {
+		of = s.recent[at]
 	}
 	kept := 1 + of.tools
 	s.recent = slices.DeleteFunc(s.recent, func(c *caller) bool {
@@ -66,11 +65,7 @@ func (s *Sources) caller(id callerID) *caller {
 			return c == of
 		}
 		kept += 1 + c.tools
-		isOld := kept > maxKept && c.call == nil && c.pending == nil
-		if isOld {
-			delete(s.byID, c.callerID)
-		}
-		return isOld
+		return kept > maxKept && c.call == nil && c.pending == nil
 	})
 	s.recent = slices.Insert(s.recent, 0, of)
 	return of

@@ -31,14 +31,10 @@ func (explain Explainer) text(ctx context.Context, err error) (text string, ok b
 // isControl reports whether an error is not a failure: an interrupt, after which the run is
 // resumed, or the end of a cancelled run.
 func isControl(err error) bool {
-	if _, interrupted := compose.IsInterruptRerunError(err); interrupted {
-		return true
-	}
-	if _, interrupted := compose.ExtractInterruptInfo(err); interrupted {
-		return true
-	}
+	_, isRerun := compose.IsInterruptRerunError(err)
+	_, isInterrupt := compose.ExtractInterruptInfo(err)
 	var cancelled *adk.CancelError
-	return errors.As(err, &cancelled) || errors.Is(err, adk.ErrStreamCanceled) || errors.Is(err, context.Canceled)
+	return isRerun || isInterrupt || errors.As(err, &cancelled) || errors.Is(err, adk.ErrStreamCanceled) || errors.Is(err, context.Canceled)
 }
 
 // An Endpoint calls a tool.

@@ -3,6 +3,7 @@ package sources
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,15 +25,9 @@ type Snapshot struct {
 
 	number  int // one more than that of the snapshot before
 	groups  []*group
-	origins []origin // of Tools
-	parts   []part   // by group
-	replies []reply  // that the snapshot before does not have
-}
-
-// origin is where a tool is from.
-type origin struct {
-	group   int
-	isFixed bool // one of the group's Tools
+	of      []int   // the groups of Tools
+	parts   []part  // by group
+	replies []reply // that the snapshot before does not have
 }
 
 // part is what a snapshot has of a group's Source.
@@ -53,7 +48,7 @@ func (p *part) has(a *answer) bool {
 	if p.isShared {
 		return a.sameAs(p.answer)
 	}
-	return !slices.ContainsFunc(a.hashed(), func(l listed) bool { return p.entries[l.print] == nil })
+	return !slices.ContainsFunc(a.list, func(l listed) bool { return p.entries[l.print] == nil })
 }
 
 // placed is the tools of an answer in a snapshot.
@@ -69,7 +64,7 @@ type placed struct {
 // place returns the tools of an answer whose definitions the snapshot has.
 func (s *Snapshot) place(group int, a *answer) placed {
 	p := placed{answer: a, number: s.number, names: make(map[string]bool)}
-	for _, l := range a.hashed() {
+	for _, l := range a.list {
 		e := s.parts[group].entries[l.print]
 		for _, note := range e.notes {
 			p.lines = append(p.lines, fmt.Sprintf("tool %d, %s: %s", l.number, naming.Quoted(l.name), note))
@@ -86,19 +81,14 @@ func (s *Snapshot) place(group int, a *answer) placed {
 // costs the others nothing. The tools of callers take no names from others, who may not see them.
 func (s *Sources) snapshot(answers []*answer) *Snapshot {
 	next := &Snapshot{groups: s.groups}
-	taken := make(map[string]bool)
-	for _, g := range s.groups {
-		for _, fixed := range g.fixed {
-			taken[fixed.info.Name] = true
-		}
-	}
+	taken := maps.Clone(s.fixed)
 	for i, g := range s.groups {
 		for _, fixed := range g.fixed {
-			next.add(wrapped(fixed.tool, fixed.info), fixed.info, fixed.name, origin{i, true})
+			next.add(i, wrapped(fixed.tool, fixed.info), fixed.info, fixed.name)
 		}
 		p := part{answers[i], make(map[schemacheck.Print]*entry), g.PerCaller == nil}
 		next.parts = append(next.parts, p)
-		for _, l := range p.answer.hashed() {
+		for _, l := range p.answer.list {
 			e := &entry{doc: -1}
 			p.entries[l.print] = e
 			info := s.admitted(g, &l, taken, func(err error) { e.notes = append(e.notes, err.Error()) })
@@ -106,16 +96,16 @@ func (s *Sources) snapshot(answers []*answer) *Snapshot {
 				continue
 			}
 			e.doc = len(next.Infos)
-			next.add(nil, info, l.name, origin{i, false})
+			next.add(i, nil, info, l.name)
 			taken[info.Name] = taken[info.Name] || p.isShared
 		}
 	}
 	return next
 }
 
-func (s *Snapshot) add(t tool.BaseTool, info *schema.ToolInfo, name string, o origin) {
+func (s *Snapshot) add(group int, t tool.BaseTool, info *schema.ToolInfo, name string) {
 	s.Tools, s.Infos = append(s.Tools, t), append(s.Infos, info)
-	s.Names, s.origins = append(s.Names, name), append(s.origins, o)
+	s.Names, s.of = append(s.Names, name), append(s.of, group)
 }
 
 // admitted returns a definition of a Source as providers take it, frozen, and says what is wrong with it. It
@@ -148,7 +138,7 @@ func (s *Sources) admitted(g *group, d *listed, taken map[string]bool, note func
 // mended returns a definition as providers take it, and says what is wrong with it. It returns nil if the tool
 // has to be left out. name is the tool's own.
 func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *schema.ToolInfo {
-	mended, err := schemacheck.Mended(info)
+	mended, err, odd := schemacheck.Mended(info)
 	if mended == nil {
 		note(err)
 		return nil
@@ -159,19 +149,19 @@ func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *sc
 	if err != nil {
 		note(fmt.Errorf("mended: %w", err))
 	}
-	if odd := schemacheck.OddParameter(mended); odd != nil {
+	if odd != nil {
 		note(fmt.Errorf("kept: %w", odd))
 	}
 	return mended
 }
 
 // Group returns the group of a tool.
-func (s *Snapshot) Group(i int) int { return s.origins[i].group }
+func (s *Snapshot) Group(i int) int { return s.of[i] }
 
 // Yields returns the problem of a tool that is left out, since the agent has another of its name.
 func (s *Snapshot) Yields(i int) Problem {
-	g, part := s.groups[s.origins[i].group], partSource
-	if s.origins[i].isFixed {
+	g, part := s.groups[s.of[i]], partSource
+	if s.Tools[i] != nil {
 		part = g.partOfTools()
 	}
 	err := fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s", g.field(part), s.Infos[i].Name, usePrefix)

@@ -48,10 +48,10 @@ type Rules struct {
 type Sources struct {
 	rules  Rules
 	groups []*group
+	fixed  map[string]bool // the names of the tools that do not change
 
 	mu      sync.Mutex // guards the fields below, and those of callers; held for moments
 	current *Snapshot
-	byID    map[callerID]*caller
 	recent  []*caller // all of them, the last to ask first
 }
 
@@ -72,12 +72,14 @@ type fixedTool struct {
 // New reads the tools that do not change. It returns what providers refuse of them. It fails on a tool
 // without a usable definition, and on two tools of one name.
 func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem, error) {
-	s := &Sources{rules: rules, byID: make(map[callerID]*caller)}
+	s := &Sources{rules: rules, fixed: make(map[string]bool)}
 	var problems []Problem
+	where := make(map[string]string) // is the tool of a name
 	for _, given := range groups {
 		s.rules.IsFiltered = s.rules.IsFiltered || given.PerCaller != nil
 		g := &group{Group: given, calls: make(foreign.Gate, maxGroupCalls)}
-		infos, err := Definitions(ctx, g.field(g.partOfTools())+": ", g.Tools)
+		field := g.field(g.partOfTools())
+		infos, err := Definitions(ctx, field+": ", g.Tools)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -95,39 +97,25 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 			} else {
 				shown = g.mended(g.Named(info), info.Name, note)
 			}
-			if shown != nil {
-				g.fixed = append(g.fixed, fixedTool{g.Tools[i], info.Name, shown})
+			switch {
+			case shown == nil:
+				continue
+			case s.rules.IsMeta(shown.Name):
+				return nil, nil, fmt.Errorf("toolsearch: %s: tool %d has the name of a meta-tool, %q; rename it or set ToolName", field, i, shown.Name)
+			case s.fixed[shown.Name]:
+				return nil, nil, fmt.Errorf("toolsearch: %s: tool %d: duplicate name %q, %s has it too; %s",
+					field, i, shown.Name, where[shown.Name], usePrefix)
 			}
+			s.fixed[shown.Name], where[shown.Name] = true, fmt.Sprintf("tool %d of %s", i, field)
+			g.fixed = append(g.fixed, fixedTool{g.Tools[i], info.Name, shown})
 		}
 		if len(refused) > 0 {
 			problems = append(problems, g.problem(g.partOfTools(), what, refused))
 		}
 		s.groups = append(s.groups, g)
 	}
-	if err := s.checkNames(); err != nil {
-		return nil, nil, err
-	}
-	s.current = s.snapshot(slices.Repeat([]*answer{merged(nil)}, len(groups)))
+	s.current = s.snapshot(slices.Repeat([]*answer{{}}, len(groups)))
 	return s, problems, nil
-}
-
-// checkNames checks that no fixed tool has the name of another, or of a meta-tool.
-func (s *Sources) checkNames() error {
-	first := make(map[string]string)
-	for _, g := range s.groups {
-		field := g.field(g.partOfTools())
-		for i, fixed := range g.fixed {
-			info := fixed.info
-			if s.rules.IsMeta(info.Name) {
-				return fmt.Errorf("toolsearch: %s: tool %d has the name of a meta-tool, %q; rename it or set ToolName", field, i, info.Name)
-			}
-			if other, taken := first[info.Name]; taken {
-				return fmt.Errorf("toolsearch: %s: tool %d: duplicate name %q, %s has it too; %s", field, i, info.Name, other, usePrefix)
-			}
-			first[info.Name] = fmt.Sprintf("tool %d of %s", i, field)
-		}
-	}
-	return nil
 }
 
 // MayChange reports whether a group has a Source.
@@ -160,16 +148,14 @@ type reply struct {
 func (s *Sources) Pending(mine Callers) *Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, isNeeded := &Change{}, false
+	if !slices.ContainsFunc(mine, func(of *caller) bool { return of.pending != nil }) {
+		return nil
+	}
+	c := &Change{IsFirst: slices.ContainsFunc(mine, func(of *caller) bool { return of.pending != nil && of.current == nil })}
 	for _, of := range s.recent {
 		if of.pending != nil {
 			c.replies = append(c.replies, reply{of, of.pending})
-			isMine := slices.Contains(mine, of)
-			isNeeded, c.IsFirst = isNeeded || isMine, c.IsFirst || isMine && of.current == nil
 		}
-	}
-	if !isNeeded {
-		return nil
 	}
 	return c
 }
@@ -202,9 +188,7 @@ func (s *Sources) Apply(c *Change) (*Snapshot, error) {
 	}
 	s.mu.Unlock()
 	for i, list := range answers {
-		if all[i] = merged(list); len(list) == 1 {
-			all[i] = list[0]
-		}
+		all[i] = merged(list)
 	}
 	next := s.snapshot(all)
 	next.number, next.replies = number, c.replies

@@ -73,8 +73,18 @@ func (t Tool) Schema() json.RawMessage {
 // Tools calls f with every tool in data, in order, and ends with f's first error. Faults of the
 // JSON are of type [*Error].
 func Tools(data []byte, f func(Tool) error) error {
-	w := walker{found: f}
-	return Values(data, func(from, to int) error { return w.value(part{data[from:to], from}, 0, false) })
+	tools := 0
+	found := func(offset int, members map[string]part) error {
+		if tools++; tools > MaxTools {
+			return wrong(offset, "more than %d tools", MaxTools)
+		}
+		t := Tool{make(map[string]json.RawMessage, len(members)), offset}
+		for key, p := range members {
+			t.Keys[key] = p.raw
+		}
+		return f(t)
+	}
+	return Values(data, func(from, to int) error { return part{data[from:to], from}.tools(0, false, found) })
 }
 
 // Values calls f with the place of every value of a stream of JSON, in order, and ends with f's
@@ -132,11 +142,6 @@ func syntaxError(err error, from, base, size int) error {
 	return &Error{from, "not JSON: the file ends within a value", size}
 }
 
-type walker struct {
-	found func(Tool) error
-	tools int
-}
-
 // A part is a value and its offset in the data. The zero part means that there is none.
 type part struct {
 	raw    json.RawMessage
@@ -148,16 +153,16 @@ func (p part) opens(brackets string) bool {
 	return len(p.raw) > 0 && strings.IndexByte(brackets, p.raw[0]) >= 0
 }
 
-// value finds the tools of a value. around is the number of lists and answers around it. An
+// tools finds the tools of a value. around is the number of lists and answers around it. An
 // object that is listed is a tool even without a name: a server's broken tool does not hide the others.
-func (w *walker) value(p part, around int, listed bool) error {
+func (p part) tools(around int, listed bool, found func(offset int, members map[string]part) error) error {
 	switch {
 	case around > maxAround:
 		return wrong(p.offset, "more than %d lists and answers around a tool", maxAround)
 	case p.opens("["):
 		in := json.NewDecoder(bytes.NewReader(p.raw))
 		for _, _ = in.Token(); in.More(); {
-			if err := w.value(next(in, p.offset), around+1, true); err != nil {
+			if err := next(in, p.offset).tools(around+1, true, found); err != nil {
 				return err
 			}
 		}
@@ -171,34 +176,23 @@ func (w *walker) value(p part, around int, listed bool) error {
 	_, hasDescription := members["description"]
 	switch {
 	case hasName: // whatever other keys it has
-		return w.tool(p.offset, members)
+		return found(p.offset, members)
 	case string(members["type"].raw) == `"function"` && function.opens("{"):
 		inner := membersOf(function)
 		if server, ok := members["server"]; ok {
 			inner["server"] = server
 		}
-		return w.tool(p.offset, inner)
+		return found(p.offset, inner)
 	case members["result"].opens("{["):
-		return w.value(members["result"], around+1, false)
+		return members["result"].tools(around+1, false, found)
 	case members["tools"].opens("{["):
-		return w.value(members["tools"], around+1, false)
+		return members["tools"].tools(around+1, false, found)
 	case members["mcpServers"].opens("{"):
 		return wrong(p.offset, "this lists MCP servers, not tools; the command toolsearch can ask them")
 	case listed, hasDescription:
-		return w.tool(p.offset, members)
+		return found(p.offset, members)
 	}
 	return wrong(p.offset, `want a tool, an object with a "name", or an MCP answer with "tools" or a "result"`)
-}
-
-func (w *walker) tool(offset int, members map[string]part) error {
-	if w.tools++; w.tools > MaxTools {
-		return wrong(offset, "more than %d tools", MaxTools)
-	}
-	t := Tool{make(map[string]json.RawMessage, len(members)), offset}
-	for key, p := range members {
-		t.Keys[key] = p.raw
-	}
-	return w.found(t)
 }
 
 // known are the keys that mean something for tools. An object may have millions of others.

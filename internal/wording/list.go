@@ -69,21 +69,19 @@ const Unlimited = math.MaxInt
 const MaxDescriptionBytes = 2 << 10
 
 // describeBytes are the lengths that descriptions are cut to, in turn.
-var describeBytes = [...]int{120, 60, 30}
+var describeBytes = [...]int{120, 60, 30, 0}
 
 // Text writes the list.
 func (l *List) Text() (text string, form Form) {
 	isGrouped := slices.ContainsFunc(l.Tools, func(t Tool) bool { return l.Groups[t.Namespace] })
 	if !isGrouped && !l.OnlyNamespaces && len(l.Descriptions) == 0 {
-		if l.Describe {
-			for _, length := range describeBytes {
-				if text := l.names(length); len(text) <= l.Budget {
-					return text, Names
-				}
+		for _, length := range describeBytes {
+			if length > 0 && !l.Describe {
+				continue
 			}
-		}
-		if text := l.names(0); len(text) <= l.Budget {
-			return text, Names
+			if text := l.names(length); len(text) <= l.Budget {
+				return text, Names
+			}
 		}
 	}
 	groups := l.groups()
