@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/vectors"
@@ -110,7 +109,7 @@ type embeddingIndex struct {
 	vectors    [][]float32 // by document; nil means that it has no text
 	dimensions int         // of the vectors; 0 means that there are none
 	gate       foreign.Gate
-	recent     recentVectors
+	recent     *docset.Recent[string, []float32] // vectors of queries
 }
 
 // Index is an Indexer. See Embedding.
@@ -143,7 +142,7 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 	x := &embeddingIndex{
 		options: o, docs: docs, vectors: make([][]float32, len(docs)),
 		gate:   make(foreign.Gate, maxEmbedderQueries),
-		recent: recentVectors{size: cmp.Or(o.QueryCache, defaultQueryCache)},
+		recent: docset.NewRecent[string, []float32](cmp.Or(o.QueryCache, defaultQueryCache), func(a, b string) bool { return a == b }),
 	}
 	texts := make([]string, len(docs))
 	for i := range docs {
@@ -220,9 +219,11 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if vector, ok := x.recent.get(text); ok {
-		return vector, nil
-	}
+	return x.recent.Of(ctx, text, func(ctx context.Context) ([]float32, error) { return x.embed(ctx, text) })
+}
+
+// embed asks the Embedder for the vector of a query.
+func (x *embeddingIndex) embed(ctx context.Context, text string) ([]float32, error) {
 	timed, cancel := foreign.WithTimeout(ctx, x.options.QueryTimeout)
 	defer cancel()
 	answers, err := vectors.Embed(timed, x.gate, x.options.Embedder, []string{text})
@@ -237,42 +238,7 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 		return nil, fmt.Errorf("toolsearch: embedding the query: %d dimensions, but the tools have %d: "+
 			"did another model embed the tools?", len(answers[0]), x.dimensions)
 	}
-	x.recent.put(text, answers[0])
 	return answers[0], nil
-}
-
-// recentVectors are the vectors of the most recent queries, up to size. A look-up walks along all of
-// them, which is cheap: they are few, and an embedder costs far more.
-type recentVectors struct {
-	size int // 0 or less means that none is kept
-
-	mu      sync.Mutex
-	entries []recentVector // least recently used first
-}
-
-type recentVector struct {
-	text   string
-	vector []float32
-}
-
-func (r *recentVectors) get(text string) (vector []float32, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.entries, func(e recentVector) bool { return e.text == text })
-	if i < 0 {
-		return nil, false
-	}
-	found := r.entries[i]
-	r.entries = append(slices.Delete(r.entries, i, i+1), found)
-	return found.vector, true
-}
-
-func (r *recentVectors) put(text string, vector []float32) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.entries = slices.DeleteFunc(r.entries, func(e recentVector) bool { return e.text == text })
-	r.entries = append(r.entries, recentVector{text, vector})
-	r.entries = slices.Delete(r.entries, 0, max(0, len(r.entries)-max(0, r.size)))
 }
 
 // cosine returns 0 for a tool without a text.
