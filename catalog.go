@@ -47,7 +47,7 @@ type Catalog struct {
 	narrower    *search.Narrower         // it also has Keyword, for when searchers fail
 	names       func() *naming.NearIndex // for suggestions; built at the first name that is not found
 
-	restrictions docset.PartCache[search.Restricter, search.Searcher] // for requests that may not see all tools
+	restrictions *docset.Recent[docset.Set, *restrictions] // for requests that may not see all tools
 
 	schemas  schemacheck.Checker // of arguments, for calls that are dispatched
 	measured []atomic.Int64      // the tokens of each definition plus one; 0 means not measured yet
@@ -110,6 +110,7 @@ func newCatalog(
 		grouped:       docset.New(len(infos)),
 		byFolded:      make(map[string][]int, len(infos)),
 		measured:      make([]atomic.Int64, len(infos)),
+		restrictions:  docset.NewRecent[docset.Set, *restrictions](maxRestrictions, slices.Equal),
 		prompt:        prompt,
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.Limits.MaxResultsCap,
@@ -385,6 +386,12 @@ func (c *Catalog) settled(allowed docset.Set) map[string]int {
 	return byName
 }
 
+// restrictions are searchers of some documents alone, by the searchers of all.
+type restrictions = docset.Recent[search.Restricter, search.Searcher]
+
+// maxRestrictions is the number of sets of documents whose restrictions are kept.
+const maxRestrictions = 8
+
 // restricted returns a searcher of the documents alone, or s itself if they are all documents. It
 // returns nil if s is not a Restricter. What a request may not see must not affect its rankings
 // either, as the frequency of a word in hidden tools would.
@@ -396,8 +403,14 @@ func (c *Catalog) restricted(ctx context.Context, s search.Searcher, docs docset
 	case docs.Len() == len(c.docs):
 		return s, nil
 	}
-	return c.restrictions.Of(ctx, from, docs, func(ctx context.Context, from search.Restricter, docs []int) (search.Searcher, error) {
-		s, err := foreign.Guard(func() (search.Searcher, error) { return from.Restrict(ctx, docs) })
+	of, err := c.restrictions.Of(ctx, slices.Clone(docs), func(context.Context) (*restrictions, error) {
+		return docset.NewRecent[search.Restricter, search.Searcher](maxRestrictions, foreign.AreSame), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return of.Of(ctx, from, func(ctx context.Context) (search.Searcher, error) {
+		s, err := foreign.Guard(func() (search.Searcher, error) { return from.Restrict(ctx, slices.Collect(docs.All())) })
 		if err == nil && foreign.IsNil(s) {
 			err = errors.New("there is no Searcher")
 		}

@@ -404,12 +404,9 @@ func (c scope) share(ctx context.Context, s search.Searcher, a ranking) []Match 
 		return a.matches
 	}
 	rule := docset.PlaceRule[Match]{
-		Most: most, Docs: len(c.docs),
+		Most:      most,
 		Doc:       func(m Match) int { return c.byName[m.Info.Name] },
 		Namespace: func(doc int) string { return c.docs[doc].Namespace },
-	}
-	if !rule.IsCrowded(a.matches) {
-		return a.matches
 	}
 	query := a.query // a copy, since what a closure uses is allocated
 	return rule.Share(a.matches, func(isOpen func(doc int) bool) []Match {

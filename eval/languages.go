@@ -111,7 +111,7 @@ func Languages(ctx context.Context, e embedding.Embedder, tags ...string) ([]str
 			texts = append(texts, l.descriptions...)
 		}
 	}
-	made, err := vectors.Options{
+	of, err := vectors.Options{
 		Embedder: e, BatchSize: languageBatch, Concurrency: languageConcurrency,
 	}.Make(ctx, texts, nil)
 	if ctx.Err() != nil {
@@ -119,10 +119,6 @@ func Languages(ctx context.Context, e embedding.Embedder, tags ...string) ([]str
 	}
 	if err != nil {
 		return nil, fmt.Errorf("eval: languages: %w", err)
-	}
-	of := make(map[string][]float32, len(texts))
-	for i, text := range texts {
-		of[text] = made[i]
 	}
 	sentences := make([]string, len(asked))
 	for i, l := range asked {

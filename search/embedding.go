@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/vectors"
@@ -20,16 +19,15 @@ import (
 // Search by meaning. A sentence model turns the query and every tool into vectors. A tool's
 // score is the cosine of the angle between its vector and the query's.
 //
-//	build:  document -- embeddingText --> text -- Store, else Embedder --> row of the matrix
-//	query:  text -- recent queries, else Embedder --> vector -- dot product --> every row
+//	build:  document -- embeddingText --> text -- Store, else Embedder --> vector
+//	query:  text -- recent queries, else Embedder --> vector -- dot product --> every tool's vector
 //
-// The distinct texts of a catalog are the rows of one matrix. Rows are scaled to length 1,
-// so a dot product is the cosine. A search goes through all rows: at 512 numbers a row,
-// 10,000 tools take a few milliseconds. Any model takes longer for the query, and an
-// approximate index would sometimes be wrong.
+// Vectors are scaled to length 1, so a dot product is the cosine. A search goes through all of them:
+// at 512 numbers each, 10,000 tools take a few milliseconds. Any model takes longer for the query, and
+// an approximate index would sometimes be wrong.
 //
-// The names of parameters belong to a tool's text, and add 2.0 of recall at 5. Their descriptions take half of
-// that away: a sentence encoder mixes everything it reads.
+// The names of parameters belong to a tool's text, and their descriptions do not: a sentence encoder mixes
+// everything it reads.
 
 const (
 	defaultEmbeddingBatch       = 10
@@ -106,12 +104,12 @@ func Embedding(e embedding.Embedder) Indexer { return EmbeddingOptions{Embedder:
 
 // embeddingIndex implements Searcher. It is immutable except for the recent queries.
 type embeddingIndex struct {
-	options EmbeddingOptions // with the defaults
-	docs    []Document
-	matrix  vectors.Matrix // a row for each distinct text
-	row     []int32        // by document; -1 means no text and so no vector
-	gate    foreign.Gate
-	recent  recentVectors
+	options    EmbeddingOptions // with the defaults
+	docs       []Document
+	vectors    [][]float32 // by document; nil means that it has no text
+	dimensions int         // of the vectors; 0 means that there are none
+	gate       foreign.Gate
+	recent     *docset.Recent[string, []float32] // vectors of queries
 }
 
 // Index is an Indexer. See Embedding.
@@ -127,9 +125,7 @@ func (x *embeddingIndex) Rebuild(ctx context.Context, docs []Document) (Searcher
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if x.row[i] >= 0 {
-			known[embeddingText(&x.docs[i])] = x.matrix.Row(int(x.row[i]))
-		}
+		known[embeddingText(&x.docs[i])] = x.vectors[i]
 	}
 	return x.options.index(ctx, docs, known)
 }
@@ -144,28 +140,16 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 	}
 	o.MinScore, o.QueryTimeout = max(o.MinScore, 0), cmp.Or(o.QueryTimeout, defaultQueryTimeout)
 	x := &embeddingIndex{
-		options: o, docs: docs, row: make([]int32, len(docs)),
+		options: o, docs: docs, vectors: make([][]float32, len(docs)),
 		gate:   make(foreign.Gate, maxEmbedderQueries),
-		recent: recentVectors{size: cmp.Or(o.QueryCache, defaultQueryCache)},
+		recent: docset.NewRecent[string, []float32](cmp.Or(o.QueryCache, defaultQueryCache), func(a, b string) bool { return a == b }),
 	}
-	var texts []string
-	rows := make(map[string]int32)
+	texts := make([]string, len(docs))
 	for i := range docs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		text := embeddingText(&docs[i])
-		if text == "" {
-			x.row[i] = -1
-			continue
-		}
-		row, known := rows[text]
-		if !known {
-			row = int32(len(texts))
-			rows[text] = row
-			texts = append(texts, text)
-		}
-		x.row[i] = row
+		texts[i] = embeddingText(&docs[i])
 	}
 	all, err := vectors.Options{
 		Embedder: o.Embedder, BatchSize: cmp.Or(max(o.BatchSize, 0), defaultEmbeddingBatch),
@@ -175,8 +159,11 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 	if err != nil {
 		return nil, err
 	}
-	x.matrix = vectors.MatrixOf(all)
-	return x, ctx.Err()
+	for i, text := range texts {
+		x.vectors[i] = all[text]
+		x.dimensions = max(x.dimensions, len(all[text]))
+	}
+	return x, nil
 }
 
 // embeddingText is the text that stands for a tool: its name as words, then the other
@@ -226,15 +213,17 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 // no tools.
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
 	text := strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " ")
-	if text = strings.TrimSpace(text); text == "" || len(x.matrix.Numbers) == 0 {
+	if text = strings.TrimSpace(text); text == "" || x.dimensions == 0 {
 		return nil, ctx.Err()
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if vector, ok := x.recent.get(text); ok {
-		return vector, nil
-	}
+	return x.recent.Of(ctx, text, func(ctx context.Context) ([]float32, error) { return x.embed(ctx, text) })
+}
+
+// embed asks the Embedder for the vector of a query.
+func (x *embeddingIndex) embed(ctx context.Context, text string) ([]float32, error) {
 	timed, cancel := foreign.WithTimeout(ctx, x.options.QueryTimeout)
 	defer cancel()
 	answers, err := vectors.Embed(timed, x.gate, x.options.Embedder, []string{text})
@@ -245,55 +234,19 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 		return nil, fmt.Errorf("toolsearch: embedding the query: no answer within %v: %w", x.options.QueryTimeout, err)
 	case err != nil:
 		return nil, fmt.Errorf("toolsearch: embedding the query: %w", err)
-	case len(answers[0]) != x.matrix.Dimensions:
+	case len(answers[0]) != x.dimensions:
 		return nil, fmt.Errorf("toolsearch: embedding the query: %d dimensions, but the tools have %d: "+
-			"did another model embed the tools?", len(answers[0]), x.matrix.Dimensions)
+			"did another model embed the tools?", len(answers[0]), x.dimensions)
 	}
-	x.recent.put(text, answers[0])
 	return answers[0], nil
-}
-
-// recentVectors are the vectors of the most recent queries, up to size. A look-up walks along all of
-// them, which is cheap: they are few, and an embedder costs far more.
-type recentVectors struct {
-	size int // 0 or less means that none is kept
-
-	mu      sync.Mutex
-	entries []recentVector // least recently used first
-}
-
-type recentVector struct {
-	text   string
-	vector []float32
-}
-
-func (r *recentVectors) get(text string) (vector []float32, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.entries, func(e recentVector) bool { return e.text == text })
-	if i < 0 {
-		return nil, false
-	}
-	found := r.entries[i]
-	r.entries = append(slices.Delete(r.entries, i, i+1), found)
-	return found.vector, true
-}
-
-func (r *recentVectors) put(text string, vector []float32) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.entries = slices.DeleteFunc(r.entries, func(e recentVector) bool { return e.text == text })
-	r.entries = append(r.entries, recentVector{text, vector})
-	r.entries = slices.Delete(r.entries, 0, max(0, len(r.entries)-max(0, r.size)))
 }
 
 // cosine returns 0 for a tool without a text.
 func (x *embeddingIndex) cosine(vector []float32, doc int) float64 {
-	row := int(x.row[doc])
-	if row < 0 {
+	if x.vectors[doc] == nil {
 		return 0
 	}
-	return float64(vectors.Dot(vector, x.matrix.Row(row)))
+	return float64(vectors.Dot(vector, x.vectors[doc]))
 }
 
 // Explain implements Explainer. It calls the Embedder unless the query is a recent one.

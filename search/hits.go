@@ -12,12 +12,12 @@ import (
 
 // Helpers that searchers share: from numbers to documents, and from scores to hits.
 
-// hitsOf returns the items of a heap as hits, best first. The heap is used up. docOf turns
-// numbers into documents; nil means that the numbers are documents.
+// hitsOf returns the best as hits. docOf turns numbers into documents; nil means that the numbers are
+// documents.
 func hitsOf(t *docset.Top, docOf []int32) []Hit {
-	slices.SortFunc(t.Items, docset.BestFirst)
-	hits := make([]Hit, len(t.Items))
-	for i, s := range t.Items {
+	best := t.Best()
+	hits := make([]Hit, len(best))
+	for i, s := range best {
 		hits[i] = Hit{Doc: documentAt(docOf, int(s.Number)), Score: s.Score}
 	}
 	return hits

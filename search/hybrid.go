@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -35,9 +34,8 @@ import (
 // every tool is a hit. A tool whose name the query spells out comes first, whatever the
 // parts score, as in BM25.
 //
-// The formula was chosen over the eight sets of docs/searchers.md, which has what others find.
-// Ranks do not say how much better the first tool is than the second, and they let a weak
-// part override a strong one. examples/hybrid -public measures it again.
+// Ranks, instead of scores, do not say how much better the first tool is than the second, and they
+// let a weak part override a strong one. docs/searchers.md has what other formulas find.
 
 const (
 	hybridDepth          = 1000
@@ -93,7 +91,7 @@ type hybrid struct {
 	docs    []Document
 	within  docset.Set // the documents that are searched; nil means all
 	count   int        // how many documents are searched
-	names   func() namer
+	names   namer
 	parts   []hybridPart
 	lift    float64 // multiplies the bonus of a tool that the query names; no sum exceeds it
 }
@@ -129,41 +127,34 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 	o.Parts, o.Weights = slices.Clone(o.Parts), slices.Clone(o.Weights) // Rebuild uses them again
 	o.Depth, o.Timeout = cmp.Or(o.Depth, hybridDepth), cmp.Or(o.Timeout, defaultHybridTimeout)
 	h := &hybrid{options: o, docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts))}
-	h.lift = 1 // plus the weights: a part of weight 1 adds less than the root of the number of tools
-	err := h.eachPart(ctx, "", func(ctx context.Context, part *hybridPart, i int) (err error) {
-		own := slices.Clone(docs) // a part may write to its slice
+	err := h.eachPart(ctx, "", func(ctx context.Context, part *hybridPart, i int) error {
 		index := o.Parts[i]
 		if last != nil {
 			if rebuilder, ok := last[i].searcher.(Rebuilder); ok {
 				index = rebuilder.Rebuild
 			}
 		}
-		built := hybridPart{weight: 1, gate: make(foreign.Gate, maxPartSearches)}
-		*part, err = foreign.Through(ctx, built.gate, func(ctx context.Context) (_ hybridPart, err error) {
-			if built.searcher, err = index(ctx, own); err == nil && foreign.IsNil(built.searcher) {
-				err = errors.New("the Indexer returned no Searcher")
-			}
-			if err != nil {
-				return built, err
-			}
-			built.name = partName(built.searcher, i)
-			if o.Weights != nil {
-				built.weight = o.Weights[i]
-			} else if _, isLSA := built.searcher.(*lsa); isLSA {
-				built.weight = lsaWeight
-			}
-			return built, nil
-		})
-		return err
+		*part = hybridPart{weight: 1, gate: make(foreign.Gate, maxPartSearches)}
+		own := slices.Clone(docs) // a part may write to its slice
+		if err := part.become(ctx, func(ctx context.Context) (Searcher, error) { return index(ctx, own) }); err != nil {
+			return err
+		}
+		part.name = partName(part.searcher, i)
+		if o.Weights != nil {
+			part.weight = o.Weights[i]
+		} else if _, isLSA := part.searcher.(*lsa); isLSA {
+			part.weight = lsaWeight
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	h.lift = 1 // plus the weights: a part of weight 1 adds less than the root of the number of tools
 	for i := range h.parts {
 		h.lift += h.parts[i].weight
 	}
-	h.names = sync.OnceValue(h.namer)
-	return h, nil
+	return asSearcher(h, h.findNamer(func() (*bm25, error) { return BM25Options{}.index(ctx, docs) }))
 }
 
 // eachPart calls f for all parts at the same time. The first error, which names the part and what was
@@ -177,20 +168,25 @@ func (h *hybrid) eachPart(ctx context.Context, doing string, f func(ctx context.
 	})
 }
 
-// namer returns the first part that knows the names of the tools, or an index of its own.
-func (h *hybrid) namer() namer {
+// become sets the searcher of a part to one that code from outside the library makes.
+func (p *hybridPart) become(ctx context.Context, build func(ctx context.Context) (Searcher, error)) (err error) {
+	p.searcher, err = foreign.Through(ctx, p.gate, build)
+	if err == nil && foreign.IsNil(p.searcher) {
+		err = errors.New("there is no Searcher")
+	}
+	return err
+}
+
+// findNamer takes the first part that knows the names of the tools, or an index of its own.
+func (h *hybrid) findNamer(index func() (*bm25, error)) (err error) {
 	for i := range h.parts {
 		if names, ok := h.parts[i].searcher.(namer); ok {
-			return names
+			h.names = names
+			return nil
 		}
 	}
-	// Building an index fails only if its context is done.
-	if h.within != nil {
-		names, _ := BM25Options{}.restricted(context.Background(), h.docs, slices.Collect(h.within.All()))
-		return names
-	}
-	names, _ := BM25Options{}.index(context.Background(), h.docs)
-	return names
+	h.names, err = index()
+	return err
 }
 
 // Restrict implements Restricter. The means and deviations of the parts are those over these documents.
@@ -207,18 +203,12 @@ func (h *hybrid) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 			return nil
 		}
 		own := slices.Clone(docs)
-		searcher, err := foreign.Through(ctx, part.gate, func(ctx context.Context) (Searcher, error) { return restricter.Restrict(ctx, own) })
-		if err == nil && foreign.IsNil(searcher) {
-			err = errors.New("there is no Searcher")
-		}
-		part.searcher = searcher
-		return err
+		return part.become(ctx, func(ctx context.Context) (Searcher, error) { return restricter.Restrict(ctx, own) })
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.names = sync.OnceValue(r.namer)
-	return &r, nil
+	return asSearcher(&r, r.findNamer(func() (*bm25, error) { return BM25Options{}.restricted(ctx, h.docs, docs) }))
 }
 
 func (o *HybridOptions) check() error {
@@ -250,7 +240,7 @@ func partName(s Searcher, i int) string {
 func (h *hybrid) String() string { return "Hybrid" }
 
 // named tells the tools that a query names also to a hybrid of this one.
-func (h *hybrid) named(q Query) map[int]letters.Tier { return h.names().named(q) }
+func (h *hybrid) named(q Query) map[int]letters.Tier { return h.names.named(q) }
 
 func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
 	named := h.named(q)
@@ -259,9 +249,9 @@ func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
 		return Hits{}, err
 	}
 	sums := make(map[int]float64)
-	for i := range lists {
-		for _, hit := range lists[i].hits {
-			sums[hit.Doc] += lists[i].adds(hit.Score)
+	for _, list := range lists {
+		for _, hit := range list.hits {
+			sums[hit.Doc] += list.adds(hit.Score)
 		}
 	}
 	for doc, tier := range named {
@@ -278,4 +268,207 @@ func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
 		}
 	}
 	return Hits{Hits: hitsOf(&best, nil), Total: total, Partial: partial}, nil
+}
+
+// partHits is the answer of one part.
+type partHits struct {
+	part    *hybridPart
+	hits    []Hit // the hits that count, best first
+	partial error // a partial failure: there are hits
+	err     error
+
+	// Of the best hits without the tools that the query names, whose scores may stand apart.
+	highest float64
+	among   spread // of the scores
+	in      spread // of the whole catalog; all tools but those with a score have 0
+}
+
+// adds is what the part adds to a tool that it gave this score: the mean of ln(1 + e^z) for the two
+// deviations z, which is more than 0, times the weight.
+func (p *partHits) adds(score float64) float64 {
+	among, in := p.deviations(score)
+	return float64(p.part.weight * ((soft(among) + soft(in)) / 2))
+}
+
+// deviations returns how far a score is above the mean of the scores and above the mean of the
+// catalog, in standard deviations. A score above all of these counts as the highest of them.
+func (p *partHits) deviations(score float64) (among, in float64) {
+	score = min(score, p.highest)
+	return p.among.standard(score), p.in.standard(score)
+}
+
+// ask searches all parts at the same time. It fails if no part answers. partial says which
+// parts failed while others answered.
+func (h *hybrid) ask(ctx context.Context, q Query, named map[int]letters.Tier) (lists []partHits, partial, err error) {
+	allowed := q.Allowed
+	if q.Limit = max(h.options.Depth, 0); q.Allowed != nil {
+		q.Limit = 0 // the filter may drop all of a part's best hits
+	}
+	q.Allowed = nil // a score stands out equally far, whatever tools the query allows
+	if h.within != nil {
+		q.Allowed = h.within.Has
+	}
+	lists = make([]partHits, len(h.parts))
+	err = foreign.InParallel(ctx, len(h.parts), len(h.parts), func(ctx context.Context, i int) error {
+		answer, err := h.askPart(ctx, &h.parts[i], q)
+		lists[i] = partHits{part: &h.parts[i], partial: answer.Partial, err: err}
+		lists[i].read(answer.Hits, h, allowed, named)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	partial, err = failure(lists)
+	return lists, partial, err
+}
+
+func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, error) {
+	ctx, cancel := foreign.WithTimeout(ctx, h.options.Timeout)
+	defer cancel()
+	ask := func() (Hits, error) {
+		return foreign.Through(ctx, part.gate, func(ctx context.Context) (Hits, error) { return part.searcher.Search(ctx, q) })
+	}
+	hits, err := ask()
+	if err == nil && len(hits.Hits) < min(q.Limit, hits.Total) {
+		// A limit made the part return fewer hits than it was asked for, as Fuzzy does. A query that
+		// does not allow every tool is asked without a limit, and must rank as this query does.
+		q.Limit = 0
+		if all, err := ask(); err == nil {
+			hits = all
+		}
+	}
+	if err != nil {
+		return Hits{}, fmt.Errorf("%s: %w", part.name, err)
+	}
+	if hits.Partial != nil {
+		hits.Partial = fmt.Errorf("%s: %w", part.name, hits.Partial)
+	}
+	return hits, nil
+}
+
+// maxPartScore keeps sums of squares within what a float64 holds.
+const maxPartScore = 1e100
+
+// read takes the first hits that are allowed, and the scores of the first hits of all. It drops hits outside the
+// searched documents, repeated hits and hits with invalid scores. Parts are not trusted.
+func (p *partHits) read(hits []Hit, h *hybrid, allowed func(doc int) bool, named map[int]letters.Tier) {
+	depth, first := cmp.Or(max(h.options.Depth, 0), len(h.docs)), 0
+	var scores []float64
+	seen := docset.New(len(h.docs))
+	for _, hit := range hits {
+		if hit.Doc < 0 || hit.Doc >= len(h.docs) || !(hit.Score > 0) || h.within != nil && !h.within.Has(hit.Doc) || !seen.Add(hit.Doc) {
+			continue
+		}
+		hit.Score = min(hit.Score, maxPartScore)
+		if first++; first <= depth && named[hit.Doc] == letters.NotNamed {
+			scores = append(scores, hit.Score)
+			p.highest = max(p.highest, hit.Score)
+		}
+		if len(p.hits) < depth && (allowed == nil || allowed(hit.Doc)) {
+			p.hits = append(p.hits, hit)
+		}
+	}
+	p.among, p.in = spreadOf(scores, len(scores)), spreadOf(scores, h.count)
+}
+
+// failure joins the errors of the parts. They are partial if any part answered. A part that
+// cannot search by the query has not failed.
+func failure(lists []partHits) (partial, err error) {
+	answered := false
+	var wrong *QueryError
+	var failures []error
+	for _, list := range lists {
+		switch mistake := (*QueryError)(nil); {
+		case list.err == nil:
+			answered = true
+			failures = append(failures, list.partial)
+		case errors.As(list.err, &mistake):
+			wrong = cmp.Or(wrong, mistake)
+		default:
+			failures = append(failures, list.err)
+		}
+	}
+	switch err := errors.Join(failures...); {
+	case answered && err != nil:
+		return fmt.Errorf("toolsearch: failed in part: %w", err), nil
+	case !answered && err == nil:
+		return nil, wrong
+	default:
+		return nil, err
+	}
+}
+
+// Explain implements Explainer. It searches the parts as Search does.
+func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
+	if doc < 0 || doc >= len(h.docs) {
+		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
+	}
+	q.Allowed = nil
+	named := h.named(q)
+	lists, _, err := h.ask(ctx, q, named)
+	if err != nil {
+		return Explanation{}, err
+	}
+	var e Explanation
+	for _, list := range lists {
+		e.add(list.explain(q.text(), doc))
+	}
+	if tier := named[doc]; tier > letters.NotNamed {
+		e.add(Contribution{q.text(), "name", h.lift * tierBonus[tier], tierDetail[tier]})
+	}
+	return e, nil
+}
+
+func (p *partHits) explain(text string, doc int) Contribution {
+	c := Contribution{Term: text, Field: p.part.name, Detail: "not among its hits"}
+	if p.err != nil {
+		c.Detail = "it failed: " + p.err.Error()
+	}
+	if i := slices.IndexFunc(p.hits, func(hit Hit) bool { return hit.Doc == doc }); i >= 0 {
+		score := p.hits[i].Score
+		among, in := p.deviations(score)
+		c.Score = p.adds(score)
+		c.Detail = fmt.Sprintf("hit %d of %d with a score of %.4g, %.2f deviations above the mean of the hits and %.2f of the catalog; "+
+			"weight %g", i+1, len(p.hits), score, among, in, p.part.weight)
+	}
+	if p.partial != nil {
+		c.Detail += "; it failed in part: " + p.partial.Error()
+	}
+	return c
+}
+
+// soft is ln(1 + e^z), written so that it does not overflow.
+func soft(z float64) float64 { return max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) }
+
+// spread is a mean and the standard deviation from it.
+type spread struct{ mean, deviation float64 }
+
+// spreadOf returns the spread of n scores. Scores that are not given are 0.
+func spreadOf(scores []float64, n int) spread {
+	if len(scores) == 0 {
+		return spread{}
+	}
+	sum, squares := 0.0, 0.0
+	for _, score := range scores {
+		sum += score
+	}
+	mean := sum / float64(n)
+	for _, score := range scores {
+		squares += float64((score - mean) * (score - mean))
+	}
+	squares += float64(float64(n-len(scores)) * float64(mean*mean))
+	s := spread{mean, math.Sqrt(squares / float64(n))}
+	if s.deviation < 1e-9*mean { // equal but for rounding
+		s.deviation = 0
+	}
+	return s
+}
+
+// standard returns how far a score is above the mean, in standard deviations. It is 0 if
+// all scores are equal.
+func (s spread) standard(score float64) float64 {
+	if s.deviation == 0 {
+		return 0
+	}
+	return (score - s.mean) / s.deviation
 }

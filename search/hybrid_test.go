@@ -257,7 +257,7 @@ func TestHybridMistakes(t *testing.T) {
 		{"a part panics", search.HybridOptions{Parts: []search.Indexer{good, indexing(func() (search.Searcher, error) { panic("oh") })}},
 			"part 2 of the hybrid: panic: oh"},
 		{"a part returns nil", search.HybridOptions{Parts: []search.Indexer{good, indexing(func() (search.Searcher, error) { return nil, nil })}},
-			"returned no Searcher"},
+			"there is no Searcher"},
 		{"a part fails while another waits", search.HybridOptions{
 			Parts: []search.Indexer{func(ctx context.Context, _ []search.Document) (search.Searcher, error) {
 				<-ctx.Done()

@@ -20,8 +20,8 @@ import (
 // ratio of a short query against a short description, so one whole word outweighs letters
 // that happen to be in order.
 //
-// A query computes a ratio only where it can matter: documents with more words of the query are
-// ranked first, and the number of letters that two texts share, in any order, bounds their ratio.
+// A query computes a ratio only where it can matter: the number of letters that two texts share, in
+// any order, bounds their ratio.
 
 const (
 	defaultWordBonus = 0.12
@@ -89,31 +89,12 @@ type similarityIndex struct {
 	scratch sync.Pool
 }
 
-// similarityQuery is the text to compare, and the words that earn the bonus.
-type similarityQuery struct {
-	text  string
-	words []string
-	sets  []uint64 // word -> naming.LetterSet
-}
-
-func newSimilarityQuery(q Query) similarityQuery {
-	s := similarityQuery{text: naming.CutRunes(strings.ToLower(q.text()), letters.MaxQuery)}
+// readSimilar returns the text to compare, and the words that earn the bonus.
+func readSimilar(q Query) (text string, words []string) {
 	for _, word := range q.Keywords {
-		word = strings.ToLower(word)
-		s.words, s.sets = append(s.words, word), append(s.sets, naming.LetterSet(word))
+		words = append(words, strings.ToLower(word))
 	}
-	return s
-}
-
-// wordsIn counts the query's words that the text contains. A word typed twice counts twice.
-func (s *similarityQuery) wordsIn(t *letters.Text) int {
-	n := 0
-	for i, word := range s.words {
-		if s.sets[i]&^t.LetterSet() == 0 && t.Contains(word) {
-			n++
-		}
-	}
-	return n
+	return naming.CutRunes(strings.ToLower(q.text()), letters.MaxQuery), words
 }
 
 // score adds the bonus for words to a ratio, one by one, to get the same sum as Explain.
@@ -127,48 +108,40 @@ func (x *similarityIndex) score(ratio float64, words int) float64 {
 func (x *similarityIndex) String() string { return "Similarity" }
 
 func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
-	query := newSimilarityQuery(q)
-	words := make([]int, len(x.docs)) // the query's words in each document; -1 means not allowed
-	most := 0
-	for i := range x.docs {
-		if i%256 == 0 && ctx.Err() != nil {
-			return Hits{}, ctx.Err()
-		}
-		words[i] = -1
-		if q.Allows(i) {
-			words[i] = query.wordsIn(&x.texts[i])
-		}
-		most = max(most, words[i])
-	}
+	query, keywords := readSimilar(q)
 	f := x.scratch.Get().(*letters.BlockFinder)
 	defer x.scratch.Put(f)
-	f.Begin(query.text)
+	f.Begin(query)
 	best := docset.NewTop(atMost(q.Limit, x.options.MaxHits), len(x.docs), nil)
 	total := 0
-	for n := most; n >= 0; n-- {
-		for i := range words {
-			if words[i] != n {
-				continue
+	for i := range x.docs {
+		if i%64 == 0 && ctx.Err() != nil {
+			return Hits{}, ctx.Err()
+		}
+		if !q.Allows(i) {
+			continue
+		}
+		words := 0 // of the query; a word typed twice counts twice
+		for _, word := range keywords {
+			if x.texts[i].Contains(word) {
+				words++
 			}
-			if i%64 == 0 && ctx.Err() != nil {
-				return Hits{}, ctx.Err()
-			}
-			highest := x.score(f.Ratio(f.Load(&x.texts[i])), n)
-			if highest <= x.options.Floor {
-				continue
-			}
-			if x.score(0, n) > x.options.Floor && !best.Wants(highest, int32(i)) {
-				total++ // a match, but not one of the best
-				continue
-			}
-			matched, err := f.Matched(ctx)
-			if err != nil {
-				return Hits{}, err
-			}
-			if score := x.score(f.Ratio(matched), n); score > x.options.Floor {
-				total++
-				best.Add(score, int32(i))
-			}
+		}
+		highest := x.score(f.Ratio(f.Load(&x.texts[i])), words)
+		if highest <= x.options.Floor {
+			continue
+		}
+		if x.score(0, words) > x.options.Floor && !best.Wants(highest, int32(i)) {
+			total++ // a match, but not one of the best
+			continue
+		}
+		matched, err := f.Matched(ctx)
+		if err != nil {
+			return Hits{}, err
+		}
+		if score := x.score(f.Ratio(matched), words); score > x.options.Floor {
+			total++
+			best.Add(score, int32(i))
 		}
 	}
 	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
@@ -178,27 +151,27 @@ func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explan
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
-	query, text := newSimilarityQuery(q), &x.texts[doc]
+	query, words := readSimilar(q)
 	f := new(letters.BlockFinder)
-	f.Begin(query.text)
-	f.Load(text)
+	f.Begin(query)
+	f.Load(&x.texts[doc])
 	matched, err := f.Matched(ctx)
 	if err != nil {
 		return Explanation{}, err
 	}
 	ratio := f.Ratio(matched)
 	a, b := f.Lengths()
-	e := Explanation{Score: ratio, Parts: []Contribution{{Term: query.text, Score: ratio,
+	e := Explanation{Score: ratio, Parts: []Contribution{{Term: query, Score: ratio,
 		Detail: fmt.Sprintf("2*%d letters in blocks / (%d + %d letters)", matched, a, b)}}}
-	for _, word := range query.words {
+	for _, word := range words {
 		part := Contribution{Term: word, Detail: "the text does not hold it"}
-		if text.Contains(word) {
+		if x.texts[doc].Contains(word) {
 			part.Score, part.Detail = x.options.WordBonus, "the text contains it"
 		}
 		e.add(part)
 	}
 	if e.Score <= x.options.Floor {
-		return Explanation{Parts: []Contribution{{Term: query.text,
+		return Explanation{Parts: []Contribution{{Term: query,
 			Detail: fmt.Sprintf("%.4f is not above the floor of %g", e.Score, x.options.Floor)}}}, nil
 	}
 	return e, nil

@@ -1,5 +1,5 @@
-// Package docset has sets of documents, the best of many scored documents, values built for sets, and
-// the places of a result shared among namespaces.
+// Package docset has sets of documents, the best of many scored documents, values that were asked for recently,
+// and the places of a result shared among namespaces.
 package docset
 
 import (

@@ -1,9 +1,6 @@
 package docset
 
-import (
-	"maps"
-	"slices"
-)
+import "maps"
 
 // The places of a result, shared among queries and among namespaces. A server whose tools repeat every
 // word that a user may say cannot hide all other servers.
@@ -36,46 +33,30 @@ func Interleave[T any, K comparable](lists [][]T, key func(item T) K) []T {
 // A PlaceRule says how many places of a result one namespace may have. T is an item of a result.
 type PlaceRule[T any] struct {
 	Most      int                  // places for one namespace, at least 1
-	Docs      int                  // number of documents
 	Doc       func(item T) int     // its document
 	Namespace func(doc int) string // "" means none: such documents have no limit
-}
-
-// IsCrowded reports whether one namespace has more places than it may.
-func (r *PlaceRule[T]) IsCrowded(items []T) bool {
-	for i := range len(items) - r.Most { // none of the last Most items is the first of too many
-		namespace, places := r.Namespace(r.Doc(items[i])), 0
-		for _, item := range items[i:] {
-			if r.Namespace(r.Doc(item)) == namespace {
-				places++
-			}
-		}
-		if namespace != "" && places > r.Most {
-			return true
-		}
-	}
-	return false
 }
 
 // maxAsks is how often Share asks for more. Each time, at least one more namespace reaches its
 // share.
 const maxAsks = 10
 
-// Share takes places of a crowded result from namespaces that have more than their share, and
-// gives them to the best items of others. more returns the best items whose documents are open,
-// best first; it may keep the function. An item that is given a place comes after the items that
-// keep theirs. Places that no other item takes stay as they are.
+// Share takes places of a result from namespaces that have more than their share, and gives them to the
+// best items of others. more returns the best items whose documents are open, best first; it may keep
+// the function. An item that is given a place comes after the items that keep theirs. Places that no
+// other item takes stay as they are.
 func (r *PlaceRule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T) []T {
-	chosen := New(r.Docs)
-	of := make(map[string]int) // places by namespace
+	chosen := make(map[int]bool)
+	places := make(map[string]int) // by namespace
 	free := len(items)
 	take := func(item T) bool {
 		doc := r.Doc(item)
 		namespace := r.Namespace(doc)
-		if free == 0 || namespace != "" && of[namespace] >= r.Most || !chosen.Add(doc) {
+		if free == 0 || chosen[doc] || namespace != "" && places[namespace] >= r.Most {
 			return false
 		}
-		of[namespace]++
+		chosen[doc] = true
+		places[namespace]++
 		free--
 		return true
 	}
@@ -85,10 +66,10 @@ func (r *PlaceRule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T
 	}
 	var others []T
 	for asked := 0; asked < maxAsks && free > 0; asked++ {
-		known, full := slices.Clone(chosen), maps.Clone(of)
+		known, full := maps.Clone(chosen), maps.Clone(places)
 		found := more(func(doc int) bool {
 			namespace := r.Namespace(doc)
-			return !known.Has(doc) && (namespace == "" || full[namespace] < r.Most)
+			return !known[doc] && (namespace == "" || full[namespace] < r.Most)
 		})
 		if len(found) == 0 {
 			break

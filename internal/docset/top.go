@@ -1,12 +1,12 @@
 package docset
 
-// The best of many scored tools, selected in little space.
+import "slices"
 
-// A Top keeps the best of many scored tools. It is a bounded heap with the worst kept
-// tool at its root. Of tools with equal scores, the lower number is better.
+// A Top keeps the best of many scored tools. Of tools with equal scores, the lower number is better.
 type Top struct {
-	Items []Scored // the kept tools, in heap order
+	Items []Scored // the best so far, and some others
 	limit int
+	floor Scored // better tools are kept; at first all with a score above 0
 }
 
 // Named is the least score of a tool that a query names. It is above every sum of what words score.
@@ -19,12 +19,12 @@ type Scored struct {
 }
 
 // NewTop returns a Top that keeps at most limit of n tools. Zero or less means all. The
-// Top reuses the space of heap, which may be nil.
-func NewTop(limit, n int, heap []Scored) Top {
+// Top reuses the space of items, which may be nil.
+func NewTop(limit, n int, items []Scored) Top {
 	if limit <= 0 || limit > n {
-		limit = n
+		limit = max(n, 1)
 	}
-	return Top{limit: limit, Items: heap[:0]}
+	return Top{limit: limit, Items: items[:0]}
 }
 
 // BestFirst orders the better tool first.
@@ -39,55 +39,31 @@ func BestFirst(a, b Scored) int {
 	}
 }
 
-// Wants reports whether Add would keep the tool.
+// Wants reports whether Add would keep the tool, for now.
 func (t *Top) Wants(score float64, number int32) bool {
-	return len(t.Items) < t.limit || t.limit > 0 && BestFirst(Scored{score, number}, t.Items[0]) < 0
+	return score > t.floor.Score || score == t.floor.Score && number < t.floor.Number
 }
 
-// Add keeps the tool if it is among the best so far.
+// Add keeps the tool if it may be among the best. Its score is above 0.
 func (t *Top) Add(score float64, number int32) {
-	if len(t.Items) < t.limit || t.limit > 0 && score >= t.Items[0].Score {
+	if t.Wants(score, number) {
 		t.add(score, number)
 	}
 }
 
 // add is apart from Add so that Add is inlined: most tools of a long list are not kept.
 func (t *Top) add(score float64, number int32) {
-	s := Scored{score, number}
-	if len(t.Items) < t.limit {
-		t.Items = append(t.Items, s)
-		t.up(len(t.Items) - 1)
-		return
-	}
-	if t.Wants(score, number) {
-		t.Items[0] = s
-		t.down(0)
+	if t.Items = append(t.Items, Scored{score, number}); len(t.Items) == 2*t.limit {
+		t.Best()
 	}
 }
 
-func (t *Top) up(i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if BestFirst(t.Items[parent], t.Items[i]) >= 0 {
-			return
-		}
-		t.Items[parent], t.Items[i] = t.Items[i], t.Items[parent]
-		i = parent
+// Best returns the best tools so far, the best first.
+func (t *Top) Best() []Scored {
+	slices.SortFunc(t.Items, BestFirst)
+	if len(t.Items) >= t.limit {
+		t.Items = t.Items[:t.limit]
+		t.floor = t.Items[t.limit-1]
 	}
-}
-
-func (t *Top) down(i int) {
-	for {
-		worst := i
-		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < len(t.Items) && BestFirst(t.Items[child], t.Items[worst]) > 0 {
-				worst = child
-			}
-		}
-		if worst == i {
-			return
-		}
-		t.Items[worst], t.Items[i] = t.Items[i], t.Items[worst]
-		i = worst
-	}
+	return t.Items
 }

@@ -1,7 +1,6 @@
 package naming
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -71,16 +70,15 @@ func (x *NearIndex) Near(text string, limit int, allowed docset.Set) []string {
 			candidates.Add(float64(n)-float64(len(x.parts[i]))/1024, int32(i))
 		}
 	}
-	best := docset.NewTop(limit, len(candidates.Items), nil)
-	for _, c := range candidates.Items {
+	best := docset.NewTop(limit, maxCandidates, nil)
+	for _, c := range candidates.Best() {
 		if score := likeness(text, x.parts[c.Number]); score >= floor {
 			best.Add(score, c.Number)
 		}
 	}
-	slices.SortFunc(best.Items, docset.BestFirst)
-	names := make([]string, len(best.Items))
-	for i, s := range best.Items {
-		names[i] = x.names[s.Number]
+	var names []string
+	for _, s := range best.Best() {
+		names = append(names, x.names[s.Number])
 	}
 	return names
 }

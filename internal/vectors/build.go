@@ -17,8 +17,8 @@ import (
 )
 
 // How texts become vectors. Known vectors are taken first, then the store's vectors. The embedder
-// makes the missing vectors in batches. They are saved batch by batch in the order of the texts, so
-// an interrupted build continues where it stopped.
+// makes the missing vectors in batches. Every batch is saved at once, so an interrupted build continues
+// where it stopped.
 
 const storeBatch = 1000 // keys in one call of a store
 
@@ -45,39 +45,31 @@ type Store interface {
 	Save(ctx context.Context, keys []string, vectors [][]float32) error
 }
 
-// build is one build of a matrix.
+// build is one build of vectors.
 type build struct {
 	Options
-	texts   []string
-	known   map[string][]float32 // by text
-	keys    []string             // of the texts that are not known; nil means no store
-	vectors [][]float32
-	batches [][]int // of the texts without a vector, ascending
-
-	mu       sync.Mutex
-	done     int          // texts
-	finished map[int]bool // finished batches that wait for an earlier one to be reported
-	next     int          // batch to report
+	mu      sync.Mutex
+	vectors map[string][]float32 // by text
+	total   int                  // texts
 }
 
 // errDimensions means that the known or the stored vectors come from a model other than
 // the embedder's.
 var errDimensions = errors.New("vectors of different dimensions")
 
-// Make returns one vector for each text, scaled to length 1. The result may contain known
-// vectors, which Make does not change.
-func (o Options) Make(ctx context.Context, texts []string, known map[string][]float32) ([][]float32, error) {
-	b := &build{Options: o, texts: texts, known: known}
+// Make returns the vectors of texts, scaled to length 1. An empty text has none. The result may contain
+// known vectors, which Make does not change.
+func (o Options) Make(ctx context.Context, texts []string, known map[string][]float32) (map[string][]float32, error) {
+	b := &build{Options: o, vectors: make(map[string][]float32)}
 	if foreign.IsNil(o.Store) {
 		b.Store = nil
 	}
-	err := b.run(ctx)
+	err := b.run(ctx, texts, known)
 	b.flush()
-	if errors.Is(err, errDimensions) && known != nil {
-		return o.Make(ctx, texts, nil)
-	}
-	if errors.Is(err, errDimensions) && b.Store != nil { // start again without the store
-		b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
+	if errors.Is(err, errDimensions) && (known != nil || b.Store != nil) { // start again without them
+		if known == nil {
+			b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
+		}
 		return b.Make(ctx, texts, nil)
 	}
 	if err = cmp.Or(err, ctx.Err()); err != nil {
@@ -86,63 +78,64 @@ func (o Options) Make(ctx context.Context, texts []string, known map[string][]fl
 	return b.vectors, nil
 }
 
-func (b *build) run(ctx context.Context) error {
-	b.vectors = make([][]float32, len(b.texts))
-	for i, text := range b.texts {
-		b.vectors[i] = b.known[text]
+func (b *build) run(ctx context.Context, texts []string, known map[string][]float32) error {
+	seen := make(map[string]bool)
+	var missing []string
+	for _, text := range texts {
+		if text == "" || seen[text] {
+			continue
+		}
+		seen[text] = true
+		if v := known[text]; v != nil {
+			b.vectors[text] = v
+		} else {
+			missing = append(missing, text)
+		}
 	}
-	b.load(ctx)
-	missing := b.without()
-	b.batches, b.finished = slices.Collect(slices.Chunk(missing, b.BatchSize)), make(map[int]bool)
-	b.done = len(b.texts) - len(missing)
+	b.total = len(seen)
+	b.load(ctx, missing)
+	missing = slices.DeleteFunc(missing, func(text string) bool { return b.vectors[text] != nil })
 	b.progress()
-	if err := foreign.InParallel(ctx, b.Concurrency, len(b.batches), b.embedBatch); err != nil { // the first failure stops the others
+	batches := slices.Collect(slices.Chunk(missing, b.BatchSize))
+	// The first failure stops the others.
+	err := foreign.InParallel(ctx, b.Concurrency, len(batches), func(ctx context.Context, i int) error { return b.embed(ctx, batches[i]) })
+	if err != nil {
 		return err
 	}
+	dimensions := 0
 	for _, v := range b.vectors {
-		if len(v) != len(b.vectors[0]) {
+		if dimensions = cmp.Or(dimensions, len(v)); len(v) != dimensions {
 			return errDimensions
 		}
 	}
 	return nil
 }
 
-// without returns the texts without a vector.
-func (b *build) without() (texts []int) {
-	for i, v := range b.vectors {
-		if v == nil {
-			texts = append(texts, i)
-		}
+func (b *build) keys(texts []string) []string {
+	keys := make([]string, len(texts))
+	for i, text := range texts {
+		keys[i] = vectorKey(b.Model, text)
 	}
-	return texts
+	return keys
 }
 
-// Load takes vectors from the store. An invalid vector counts as missing.
-func (b *build) load(ctx context.Context) {
-	if b.Store == nil {
-		return
-	}
-	b.keys = make([]string, len(b.texts))
-	for texts := range slices.Chunk(b.without(), storeBatch) {
-		if ctx.Err() != nil {
+// load takes vectors from the store. An invalid vector counts as missing.
+func (b *build) load(ctx context.Context, missing []string) {
+	for texts := range slices.Chunk(missing, storeBatch) {
+		if b.Store == nil || ctx.Err() != nil {
 			return
 		}
-		keys := make([]string, len(texts))
-		for i, text := range texts {
-			keys[i] = vectorKey(b.Model, b.texts[text])
-			b.keys[text] = keys[i]
-		}
-		loaded, err := foreign.Guard(func() ([][]float32, error) { return b.Store.Load(ctx, keys) })
-		if err == nil && len(loaded) != len(keys) {
-			err = fmt.Errorf("%d vectors for %d keys", len(loaded), len(keys))
+		loaded, err := foreign.Guard(func() ([][]float32, error) { return b.Store.Load(ctx, b.keys(texts)) })
+		if err == nil && len(loaded) != len(texts) {
+			err = fmt.Errorf("%d vectors for %d keys", len(loaded), len(texts))
 		}
 		if err != nil {
 			b.storeFailed(fmt.Errorf("loading vectors: %w", err))
 			return
 		}
 		for i, v := range loaded {
-			if len(v) <= maxDimensions {
-				b.vectors[texts[i]] = Normalized(v)
+			if unit := Normalized(v); unit != nil && len(unit) <= maxDimensions {
+				b.vectors[texts[i]] = unit
 			}
 		}
 	}
@@ -155,29 +148,28 @@ func (b *build) storeFailed(err error) {
 	}
 }
 
-// Flush tells the store that the build has ended.
+// flush tells the store that the build has ended.
 func (b *build) flush() {
-	store, ok := b.Store.(interface{ Flush() error })
-	if !ok {
-		return
+	if store, ok := b.Store.(interface{ Flush() error }); ok {
+		b.saved(store.Flush)
 	}
-	if _, err := foreign.Guard(func() (bool, error) { return true, store.Flush() }); err != nil {
+}
+
+// saved calls the store to save something.
+func (b *build) saved(save func() error) {
+	if _, err := foreign.Guard(func() (bool, error) { return true, save() }); err != nil {
 		b.storeFailed(fmt.Errorf("saving vectors: %w", err))
 	}
 }
 
 func (b *build) progress() {
 	if b.Progress != nil {
-		b.Progress(b.done, len(b.texts))
+		b.Progress(len(b.vectors), b.total)
 	}
 }
 
-func (b *build) embedBatch(ctx context.Context, batch int) error {
-	missing := b.batches[batch]
-	texts := make([]string, len(missing))
-	for i, text := range missing {
-		texts[i] = b.texts[text]
-	}
+// embed makes the vectors of one batch.
+func (b *build) embed(ctx context.Context, texts []string) error {
 	vectors, err := Embed(ctx, make(foreign.Gate, 1), b.Embedder, texts)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -187,31 +179,19 @@ func (b *build) embedBatch(ctx context.Context, batch int) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, text := range missing {
+	for i, text := range texts {
 		b.vectors[text] = vectors[i]
 	}
-	b.finished[batch] = true
-	for ; b.finished[b.next]; b.next++ {
-		delete(b.finished, b.next)
-		b.save(ctx, b.batches[b.next])
-		b.done += len(b.batches[b.next])
-		b.progress()
+	if b.Store != nil {
+		b.saved(func() error {
+			if err := b.Store.Save(ctx, b.keys(texts), vectors); ctx.Err() == nil {
+				return err
+			}
+			return nil
+		})
 	}
+	b.progress()
 	return nil
-}
-
-func (b *build) save(ctx context.Context, texts []int) {
-	if b.Store == nil || ctx.Err() != nil {
-		return
-	}
-	keys, vectors := make([]string, len(texts)), make([][]float32, len(texts))
-	for i, text := range texts {
-		keys[i], vectors[i] = b.keys[text], b.vectors[text]
-	}
-	_, err := foreign.Guard(func() (bool, error) { return true, b.Store.Save(ctx, keys, vectors) })
-	if err != nil && ctx.Err() == nil {
-		b.storeFailed(fmt.Errorf("saving vectors: %w", err))
-	}
 }
 
 // Embed gets the vectors of texts from an Embedder, checks them and scales them to length 1.

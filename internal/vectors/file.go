@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,10 +20,11 @@ import (
 // one is there.
 
 const (
-	fileMark = "tsv2"
-	fileHead = len(fileMark) + 4
-	keyBytes = 64
-	maxLinks = 40 // as many as Linux follows
+	fileMark   = "tsv2"
+	fileHead   = len(fileMark) + 4
+	keyBytes   = 64
+	recordHead = keyBytes + 4
+	maxLinks   = 40 // as many as Linux follows
 
 	// Every save writes a file of up to freeRewrite bytes. A larger file is written when
 	// 1/unsavedParts of it is new.
@@ -39,10 +41,9 @@ type File struct {
 
 	mu      sync.Mutex
 	info    os.FileInfo // when the file was last read or written; nil means never
-	vectors map[string][]float32
-	keys    []string // of vectors, the oldest first
-	size    int64    // of all records
-	unsaved int64    // the part of size that is not in the file
+	records []byte
+	places  map[string]int // of the records, by their keys
+	unsaved int            // bytes of records that are not in the file
 }
 
 // Load returns the vector under each key, in the order of the keys, or nil where there is none.
@@ -54,7 +55,11 @@ func (s *File) Load(ctx context.Context, keys []string) ([][]float32, error) {
 	}
 	vectors := make([][]float32, len(keys))
 	for i, key := range keys {
-		vectors[i] = slices.Clone(s.vectors[key])
+		if at, known := s.places[key]; known {
+			record := s.records[at : at+recordBytes(s.records[at:])]
+			vectors[i] = make([]float32, (len(record)-recordHead)/4)
+			_, _ = binary.Decode(record[recordHead:], binary.LittleEndian, vectors[i]) // cannot fail: the sizes match
+		}
 	}
 	return vectors, nil
 }
@@ -69,7 +74,7 @@ func (s *File) Save(ctx context.Context, keys []string, vectors [][]float32) err
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	limit, added := s.MaxBytes-int64(fileHead), int64(0)
+	var added []byte
 	for i, vector := range vectors {
 		if len(keys[i]) != keyBytes {
 			return fmt.Errorf("a key of %d bytes; it has %d", len(keys[i]), keyBytes)
@@ -77,21 +82,23 @@ func (s *File) Save(ctx context.Context, keys []string, vectors [][]float32) err
 		if len(vector) == 0 || len(vector) > maxDimensions {
 			return fmt.Errorf("a vector of %d dimensions", len(vector))
 		}
-		added += recordSize(vector)
+		added = append(added, keys[i]...)
+		added = binary.LittleEndian.AppendUint32(added, uint32(len(vector)))
+		added, _ = binary.Append(added, binary.LittleEndian, vector) // fails only for other types
 	}
-	if added > limit {
-		return fmt.Errorf("%d bytes of vectors in a store of %d", added, limit)
+	limit := int(min(s.MaxBytes, math.MaxInt)) - fileHead
+	if len(added) > limit {
+		return fmt.Errorf("%d bytes of vectors in a store of %d", len(added), limit)
 	}
-	for i, key := range keys {
-		if !slices.Equal(s.vectors[key], vectors[i]) {
-			s.put(key, slices.Clone(vectors[i]))
-			s.unsaved += recordSize(vectors[i])
+	s.unsaved += s.add(added)
+	if newest := s.records; len(newest) > limit {
+		for len(newest) > max(limit/2, len(added)) {
+			newest = newest[recordBytes(newest):]
 		}
+		s.records, s.places = nil, nil
+		s.unsaved = s.add(newest)
 	}
-	if s.size > limit {
-		s.dropOldest(max(limit/2, added))
-	}
-	if s.unsaved == 0 || s.size > freeRewrite && s.unsaved < s.size/unsavedParts {
+	if s.unsaved == 0 || len(s.records) > freeRewrite && s.unsaved < len(s.records)/unsavedParts {
 		return nil
 	}
 	return s.write()
@@ -104,35 +111,32 @@ func (s *File) Flush() (err error) {
 	if s.unsaved > 0 {
 		err = s.write()
 	}
-	s.info, s.vectors, s.keys, s.size, s.unsaved = nil, nil, nil, 0, 0
+	s.info, s.records, s.places, s.unsaved = nil, nil, nil, 0
 	return err
 }
 
-func recordSize(vector []float32) int64 { return int64(keyBytes + 4 + 4*len(vector)) }
-
-func (s *File) put(key string, vector []float32) {
-	if s.vectors == nil {
-		s.vectors = make(map[string][]float32)
-	}
-	if old, known := s.vectors[key]; known {
-		s.size -= recordSize(old)
-	} else {
-		s.keys = append(s.keys, key)
-	}
-	s.vectors[key] = vector
-	s.size += recordSize(vector)
+// recordBytes returns the length of the first record.
+func recordBytes(records []byte) int {
+	dimensions := min(binary.LittleEndian.Uint32(records[keyBytes:]), maxDimensions)
+	return min(recordHead+4*int(dimensions), len(records))
 }
 
-// dropOldest drops vectors until at most limit bytes are left. It marks all of them as
-// unsaved, because the file must be written again.
-func (s *File) dropOldest(limit int64) {
-	dropped := 0
-	for ; s.size > limit; dropped++ {
-		s.size -= recordSize(s.vectors[s.keys[dropped]])
-		delete(s.vectors, s.keys[dropped])
+// add adds the records whose keys are new, and returns their length.
+func (s *File) add(records []byte) int {
+	if s.places == nil {
+		s.places = make(map[string]int)
 	}
-	s.keys = slices.Delete(s.keys, 0, dropped)
-	s.unsaved = s.size
+	before := len(s.records)
+	for len(records) > recordHead {
+		n := recordBytes(records)
+		key := string(records[:keyBytes])
+		if _, known := s.places[key]; !known {
+			s.places[key] = len(s.records)
+			s.records = append(s.records, records[:n]...)
+		}
+		records = records[n:]
+	}
+	return len(s.records) - before
 }
 
 // read adds the file's vectors, unless the file is unchanged since it was last read or written.
@@ -159,28 +163,14 @@ func (s *File) read(ctx context.Context) error {
 		binary.LittleEndian.Uint32(data[len(fileMark):]) != crc32.Checksum(data[fileHead:], castagnoli) {
 		return fmt.Errorf("%s is damaged, or no file of vectors; delete it", s.Path)
 	}
-	for data = data[fileHead:]; len(data) > keyBytes+4; {
-		vector := make([]float32, min(int(binary.LittleEndian.Uint32(data[keyBytes:])), (len(data)-keyBytes-4)/4))
-		_, _ = binary.Decode(data[keyBytes+4:], binary.LittleEndian, vector) // cannot fail: the sizes match
-		if key := string(data[:keyBytes]); s.vectors[key] == nil {
-			s.put(key, vector)
-		}
-		data = data[recordSize(vector):]
-	}
+	s.add(data[fileHead:])
 	s.info = info
 	return nil
 }
 
-// write replaces the file with a file of all vectors.
+// write replaces the file with a file of all records.
 func (s *File) write() (err error) {
-	data := make([]byte, fileHead, int64(fileHead)+s.size)
-	for _, key := range s.keys {
-		data = append(data, key...)
-		data = binary.LittleEndian.AppendUint32(data, uint32(len(s.vectors[key])))
-		data, _ = binary.Append(data, binary.LittleEndian, s.vectors[key]) // fails only for other types
-	}
-	copy(data, fileMark)
-	binary.LittleEndian.PutUint32(data[len(fileMark):], crc32.Checksum(data[fileHead:], castagnoli))
+	head := binary.LittleEndian.AppendUint32([]byte(fileMark), crc32.Checksum(s.records, castagnoli))
 	path := s.Path // a symbolic link stays, and its target is replaced, even if that is not there yet
 	for range maxLinks {
 		target, err := os.Readlink(path)
@@ -200,7 +190,7 @@ func (s *File) write() (err error) {
 		return err
 	}
 	defer os.Remove(f.Name()) // it is gone if everything went well
-	_, err = f.Write(data)
+	_, err = f.Write(slices.Concat(head, s.records))
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

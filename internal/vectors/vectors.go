@@ -2,10 +2,7 @@
 // singular vectors of sparse matrices.
 package vectors
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Vectors of length 1: a dot product is a cosine.
 
@@ -59,12 +56,6 @@ func Dot(a, b []float32) float32 {
 type Matrix struct {
 	Dimensions int
 	Numbers    []float32 // row by row
-}
-
-// MatrixOf copies the vectors, which have the same length.
-func MatrixOf(rows [][]float32) Matrix {
-	numbers := slices.Concat(rows...)
-	return Matrix{len(numbers) / max(1, len(rows)), numbers}
 }
 
 // Row returns a row, which shares its numbers with the matrix.

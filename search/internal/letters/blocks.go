@@ -2,7 +2,6 @@ package letters
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 
@@ -41,7 +40,6 @@ const popularFrom = 200 // a text of this many code points or more has popular c
 type Text struct {
 	text    string // lower-cased
 	chars   []rune // its code points
-	set     uint64 // naming.LetterSet of text
 	letters []letter
 	places  []uint16 // where the letters occur, ascending for each; popular letters have none
 }
@@ -53,16 +51,13 @@ type letter struct {
 	from, to uint16 // its places are places[from:to]
 }
 
-// LetterSet returns the set of the text's letters, as naming.LetterSet.
-func (t *Text) LetterSet() uint64 { return t.set }
-
 // Contains reports whether the text contains a word.
 func (t *Text) Contains(word string) bool { return strings.Contains(t.text, word) }
 
 // NewText reads a lower-cased text, up to MaxText code points.
 func NewText(text string) Text {
 	t := Text{text: naming.CutRunes(text, MaxText)}
-	t.chars, t.set = []rune(t.text), naming.LetterSet(t.text)
+	t.chars = []rune(t.text)
 	chars := make([]uint64, len(t.chars)) // code point << 32 | place
 	for i, char := range t.chars {
 		chars[i] = uint64(char)<<32 | uint64(i)
@@ -98,11 +93,10 @@ type BlockFinder struct {
 	places [][]uint16 // number -> where b has it
 
 	// runs[j+1] is the run of equal code points that ends at j in b. Its stamp identifies the
-	// row, which is the place in a. A stamp is never used twice.
-	runs  []run
+	// row, which is the place in a. A stamp is used once for a text.
+	runs  [MaxText + 1]run
 	stamp uint32
 	todo  []span
-	steps int // since ctx was last asked
 }
 
 type run struct {
@@ -127,9 +121,6 @@ func (f *BlockFinder) Begin(query string) {
 		f.counts[kind]++
 	}
 	f.places = slices.Grow(f.places[:0], len(f.letters))[:len(f.letters)]
-	if f.runs == nil {
-		f.runs = make([]run, MaxText+1)
-	}
 }
 
 // Load sets the text. It returns how many code points the text shares with the query, in any
@@ -156,6 +147,8 @@ func (f *BlockFinder) Load(b *Text) (shared int) {
 // Matched returns the length of all blocks. It does not depend on which side of a block is
 // searched first, so a stack replaces the recursion, which could be deep.
 func (f *BlockFinder) Matched(ctx context.Context) (matched int, err error) {
+	f.stamp = 0
+	clear(f.runs[:len(f.b.chars)+1])
 	f.todo = append(f.todo[:0], span{0, len(f.a), 0, len(f.b.chars)})
 	for len(f.todo) > 0 {
 		s := f.todo[len(f.todo)-1]
@@ -163,13 +156,10 @@ func (f *BlockFinder) Matched(ctx context.Context) (matched int, err error) {
 		if s.alo == s.ahi || s.blo == s.bhi {
 			continue
 		}
-		i, j, length := f.longest(s)
-		if f.steps > 1<<16 {
-			f.steps = 0
-			if err := ctx.Err(); err != nil {
-				return 0, err
-			}
+		if err := ctx.Err(); err != nil {
+			return 0, err
 		}
+		i, j, length := f.longest(s)
 		if length > 0 {
 			matched += length
 			f.todo = append(f.todo, span{s.alo, i, s.blo, j}, span{i + length, s.ahi, j + length, s.bhi})
@@ -181,16 +171,11 @@ func (f *BlockFinder) Matched(ctx context.Context) (matched int, err error) {
 // longest finds the longest block within a span. Of equally long blocks it takes the first in
 // a, then the first in b.
 func (f *BlockFinder) longest(s span) (besti, bestj, best int) {
-	if rows := uint32(s.ahi - s.alo + 1); f.stamp > math.MaxUint32-rows {
-		f.stamp = 0
-		clear(f.runs)
-	}
 	besti, bestj = s.alo, s.blo
 	f.stamp++ // the first row has no row above
 	for i := s.alo; i < s.ahi; i++ {
 		f.stamp++
 		places := f.places[f.kinds[i]]
-		f.steps += 1 + len(places)
 		// The walk is backwards: the run at j continues the run before j in the row above,
 		// which must not be overwritten yet.
 		for n := len(places) - 1; n >= 0 && int(places[n]) >= s.blo; n-- {

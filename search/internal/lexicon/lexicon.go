@@ -85,43 +85,42 @@ const (
 	relatedWeight  = 0.2 // of a word of the thesaurus, times the weight of the word itself
 )
 
-func (l *Lexicon) readSynonyms() map[string][]Synonym {
-	all, z := make(map[string][]Synonym), analysis.New()
-	for _, kind := range []struct {
-		section string
-		weight  float64
-	}{{"spellings", spellingWeight}, {"synonyms", synonymWeight}} {
-		for number, group := range l.lines(kind.section) {
-			words := z.TermsOf(group)
-			for i, word := range words {
-				for j, other := range words {
-					if i != j && word != other {
-						all[word] = append(all[word], Synonym{other, kind.weight, number})
-					}
-				}
+// A table says what words may stand for.
+type table map[string][]Synonym
+
+// add lets words stand for others.
+func (t table) add(words, others []string, weight float64, line int) {
+	for _, word := range words {
+		for _, other := range others {
+			if word != other {
+				t[word] = append(t[word], Synonym{other, weight, line})
 			}
 		}
 	}
+}
+
+func (l *Lexicon) readSynonyms() map[string][]Synonym {
+	all, z := make(table), analysis.New()
+	for number, group := range l.lines("spellings") {
+		words := z.TermsOf(group)
+		all.add(words, words, spellingWeight, number)
+	}
+	for number, group := range l.lines("synonyms") {
+		words := z.TermsOf(group)
+		all.add(words, words, synonymWeight, number)
+	}
 	for _, line := range l.lines("counts") {
 		asking, counting, _ := strings.Cut(line, ":")
-		for _, word := range z.TermsOf(asking) {
-			for _, other := range z.TermsOf(counting) {
-				all[word] = append(all[word], Synonym{other, synonymWeight, 0})
-			}
-		}
+		all.add(z.TermsOf(asking), z.TermsOf(counting), synonymWeight, 0)
 	}
 	return all
 }
 
 func (l *Lexicon) readThesaurus() map[string][]Synonym {
-	all, z := make(map[string][]Synonym), analysis.New()
+	all, z := make(table), analysis.New()
 	for number, line := range l.lines("thesaurus") {
 		words := z.TermsOf(line)
-		for _, word := range words[1:] {
-			if word != words[0] {
-				all[words[0]] = append(all[words[0]], Synonym{word, relatedWeight, number})
-			}
-		}
+		all.add(words[:1], words[1:], relatedWeight, number)
 	}
 	return all
 }
@@ -186,22 +185,18 @@ func twoLength(word string) int {
 // Cut returns the length of the longest word that a run of characters begins with, and its
 // number. A character that begins no word is a word with the number analysis.NoTerm.
 func (w Meanings) Cut(run string) (length int, number int32) {
-	word := run
-	if longest := w.longest[run[:twoLength(run)]]; longest < len(run) {
-		word = run[:longest]
-	}
 	_, first := utf8.DecodeRuneInString(run)
-	for len(word) > first {
+	word := run[:max(first, min(len(run), w.longest[run[:twoLength(run)]]))]
+	for {
 		if number, known := w.Numbers[word]; known {
 			return len(word), number
+		}
+		if len(word) == first {
+			return first, analysis.NoTerm
 		}
 		_, last := utf8.DecodeLastRuneInString(word)
 		word = word[:len(word)-last]
 	}
-	if number, known := w.Numbers[run[:first]]; known {
-		return first, number
-	}
-	return first, analysis.NoTerm
 }
 
 // AsksForAmount reports whether the word at a place in a run of characters is 多少 and asks how much,
@@ -232,7 +227,7 @@ func (w Meanings) isAmount(number int32) bool {
 }
 
 func (l *Lexicon) readChinese() map[string][]Synonym {
-	all, z := make(map[string][]Synonym), analysis.New()
+	all, z := make(table), analysis.New()
 	for rank := range MaxMeanings {
 		for number, line := range l.lines("meanings") {
 			word, english, _ := strings.Cut(line, "\t")

@@ -143,25 +143,23 @@ func (l *Lexicon) Findings(known func(term string) bool) (findings []string) {
 			findings = append(findings, fmt.Sprintf("line %d: %s", line.number, fmt.Sprintf(format, args...)))
 		}
 		key, words := line.section, z.TermsOf(line.text)
+		sorted := slices.Sorted(slices.Values(words))
 		targets := words // a tool must have one of these
 		switch line.section {
 		case "thesaurus":
 			key, targets = key+"\t"+words[0], words[1:]
 		case "meanings":
 			word, english, _ := strings.Cut(line.text, "\t")
-			key = key + "\t" + word
+			key += "\t" + word
 			targets = z.TermsOf(strings.ReplaceAll(english, ";", " "))
-			words = append([]string{z.Term(word)}, targets...)
-			if len(targets) == 1 && targets[0] == words[0] {
+			if len(targets) == 1 && targets[0] == z.Term(word) {
 				add("%q stands for itself", word)
 			}
 		default:
-			key += "\t" + strings.Join(slices.Sorted(slices.Values(words)), " ")
+			key += "\t" + strings.Join(sorted, " ")
 		}
-		if line.section != "meanings" {
-			if sorted := slices.Sorted(slices.Values(words)); len(slices.Compact(sorted)) < len(words) {
-				add("a word of the line stands for itself")
-			}
+		if line.section != "meanings" && len(slices.Compact(sorted)) < len(words) {
+			add("a word of the line stands for itself")
 		}
 		if before, repeats := first[key]; repeats {
 			add("repeats line %d", before)
