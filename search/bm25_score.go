@@ -25,15 +25,11 @@ const (
 	maxSentences   = 8 // further sentences are part of the last
 )
 
-// A tool whose name the query begins comes above any sum of impacts, and a tool that the
-// query names comes above both. The bonuses are large enough: a query has at most some
-// thousand terms, and each adds at most its idf, which is below 25 even among a billion
-// tools.
+// A tool whose name the query begins comes above any sum of impacts, and a tool that the query names
+// above both: a query has at most some thousand terms, and each adds at most its idf, which is below 25.
 const (
 	prefixBonus = docset.Named
 	exactBonus  = 2 * prefixBonus
-
-	roundingError = 1e-6 // more than that of any sum with a bonus
 )
 
 var tierBonus = [...]float64{letters.NotNamed: 0, letters.BeginsName: prefixBonus, letters.SpellsName: exactBonus}
@@ -53,8 +49,8 @@ type bm25Cell struct {
 }
 
 const (
-	lifted      = math.MaxUint32 - 1 // only the description of its namespace has a term
-	isCandidate = math.MaxUint32     // the query may name the tool
+	lifted  = math.MaxUint32 - 1 // only the description of its namespace has a term
+	isNamed = math.MaxUint32     // the query names the tool
 )
 
 // add scores the tools that have a term of the group. The first term that a tool has counts.
@@ -141,15 +137,12 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 			continue
 		}
 		sum, share := s.sum(doc)
-		own := x.total(sum, share, letters.NotNamed)
-		ofDescription, ofOthers := lifts.of(doc, own)
-		score := own + (ofDescription + ofOthers)
-		// Whether the query names a tool is checked only if the tool may be among the best, or
-		// matches by its name alone.
-		if s.sums.cells[doc].mark == isCandidate && (score <= 0 || best.Wants(score+exactBonus+roundingError, doc)) {
-			score = x.total(sum, share, s.tier(doc)) + (ofDescription + ofOthers)
+		score := x.total(sum, share, letters.NotNamed)
+		ofDescription, ofOthers := lifts.of(doc, score)
+		if s.sums.cells[doc].mark == isNamed {
+			score = x.total(sum, share, s.named[doc])
 		}
-		if score > 0 {
+		if score += ofDescription + ofOthers; score > 0 {
 			total++
 			best.Add(score, doc)
 		}
@@ -185,8 +178,8 @@ func (s *bm25Scratch) score(ctx context.Context, q Query) error {
 		}
 		s.sentence.clear()
 	}
-	for _, c := range s.candidates { // a name of stop words has no terms
-		s.sums.touch(c.doc, isCandidate)
+	for doc := range s.named { // a name of stop words has no terms
+		s.sums.touch(doc, isNamed)
 	}
 	return ctx.Err()
 }
@@ -209,9 +202,8 @@ func (x *bm25) total(sum, share float64, tier letters.Tier) float64 {
 	return sum*(1+x.coverage*share) + tierBonus[tier]
 }
 
-// A BM25 score in words. Explain scores all tools as Search does. It reads the document's text
-// again only to divide the impact of a term among the fields.
-
+// Explain implements Explainer. It scores all tools as Search does, and reads the document's text again
+// only to divide the impact of a term among the fields.
 func (x *bm25) Explain(ctx context.Context, q Query, doc int) (e Explanation, err error) {
 	number, isHere, err := x.numberOf(ctx, doc)
 	if err != nil || !isHere {
@@ -247,7 +239,7 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 		}
 	}
 	sum, share := s.sum(doc)
-	tier := s.tier(doc)
+	tier := s.named[doc]
 	if best := s.inSentence(doc); best > 0 {
 		add("", "", best, "the sentence in which it scores most counts more")
 	}
