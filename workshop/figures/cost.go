@@ -10,6 +10,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/examples/show"
+	"github.com/eino-toolsearch/toolsearch/internal/play"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -61,17 +62,11 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending, err erro
 	}
 	turns := conversations[config.Protocol]
 	model := toolsearchtest.NewModel[*schema.Message](append(turns[:len(turns):len(turns)], toolsearchtest.Say("Done."))...)
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+	agent := &adk.ChatModelAgentConfig{
 		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware},
-	})
-	if err != nil {
-		return c, err
 	}
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			return c, event.Err
-		}
+	if err := play.Chat(ctx, agent, []adk.Message{schema.UserMessage(question)}); err != nil {
+		return c, err
 	}
 	requests := model.Requests()
 	c.turns = len(turns)
