@@ -28,7 +28,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "mcp"}
+var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "eval/goals", "mcp"}
 
 // nestedPackages are the folders of nested modules that others may import.
 var nestedPackages = []string{"otel"}
@@ -290,16 +290,16 @@ var importRules = map[string]string{
 	"search":              "search/internal/... leaves",
 	"search/internal/...": "search/internal/... leaves",
 	"internal/...":        "leaves",
-	"internal/testtools":  ". search leaves", // for tests
-	"internal/cost":       ". search leaves", // for programs
-	"internal/goals":      ". search leaves eval",
-	"workshop/...":        "...",             // nobody imports it
+	"internal/testtools":  ". search leaves",                   // for tests
+	"internal/cost/...":   ". search leaves internal/cost/...", // for programs
+	"eval/goals":          ". search leaves eval",
+	"workshop/...":        "...", // nobody imports it
 	"lock":                "search leaves",
 	"otel/...":            ". otel/...",
-	"toolsearchtest":      ". search eval internal/goals",
+	"toolsearchtest":      ". search eval eval/goals",
 	"eval":                ". search leaves",
 	"mcp":                 ". leaves",
-	"cmd/...":             ". search lock leaves eval mcp internal/cost internal/goals cmd/...",
+	"cmd/...":             ". search lock leaves eval mcp internal/cost/... eval/goals cmd/...",
 	"examples/...":        ". search lock eval mcp internal/cost toolsearchtest examples/...",
 }
 

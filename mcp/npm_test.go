@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/play"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -61,12 +62,14 @@ func converse[M adk.MessageType](
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("Done."))...)
-	agent, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{Name: "a", Description: "Helps", Model: model, Handlers: handlers})
-	require.NoError(t, err)
-	events := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent}).Query(ctx, "Please.")
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		require.NoError(t, event.Err)
+	var err error
+	switch config := any(&adk.TypedChatModelAgentConfig[M]{Name: "a", Description: "Helps", Model: model, Handlers: handlers}).(type) {
+	case *adk.ChatModelAgentConfig:
+		err = play.Chat(ctx, config, []*schema.Message{schema.UserMessage("Please.")})
+	case *adk.TypedChatModelAgentConfig[*schema.AgenticMessage]:
+		err = play.Agentic(ctx, config, []*schema.AgenticMessage{schema.UserAgenticMessage("Please.")})
 	}
+	require.NoError(t, err)
 	return model.Requests()
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -202,7 +203,7 @@ func (s *keywordScratch) score(keyword string) {
 	if strings.Contains(keyword, "_") { // and so in no part of a name
 		s.addAcross(keyword)
 	}
-	if equal := s.containing(keyword); equal != noTerm {
+	if equal := s.containing(keyword); equal != analysis.NoTerm {
 		s.add(x.lists[equal][placePart], partEquals)
 	}
 	for place, points := range placePoints {
@@ -230,10 +231,10 @@ func (s *keywordScratch) add(list []int32, points uint32) {
 	}
 }
 
-// containing sets found to the words that contain a text. equal is the word that equals it, or noTerm.
+// containing sets found to the words that contain a text. equal is the word that equals it, or analysis.NoTerm.
 func (s *keywordScratch) containing(text string) (equal int32) {
 	clear(s.seen)
-	s.found, equal = s.found[:0], noTerm
+	s.found, equal = s.found[:0], analysis.NoTerm
 	words := s.x.suffixes.Bytes()
 	for _, at := range s.x.suffixes.Lookup([]byte(text), -1) {
 		word := s.x.wordAt[at]

@@ -103,8 +103,9 @@ func (q *Query) text() string {
 // ParseQuery does not resolve Required; a [Narrower] does.
 func ParseQuery(text string) Query {
 	text = cutQuery(text)
-	q, hasPlus := Query{Text: text, Keywords: make([]string, 0, 8)}, strings.Contains(text, "+")
-	var bareText strings.Builder
+	q := Query{Text: strings.TrimSpace(strings.TrimPrefix(text, "+")), Keywords: make([]string, 0, 8)}
+	var bareText strings.Builder // only written if there is a "+" besides the first letter, to spare the usual query an allocation
+	hasPlus := strings.LastIndexByte(text, '+') > 0
 	for rest := text; rest != ""; {
 		word := strings.TrimLeftFunc(rest, unicode.IsSpace)
 		space := rest[:len(rest)-len(word)]

@@ -20,6 +20,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/play"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
@@ -77,13 +78,9 @@ func recordLog(t *testing.T, tools []*schema.ToolInfo, way Way, p *Provider, c C
 		Handlers: []adk.ChatModelAgentMiddleware{&recorder{log: logger, way: way}, middleware},
 	}
 	agentConfig.ToolsConfig.Tools = static
-	agent := testtools.Must(adk.NewChatModelAgent(t.Context(), agentConfig))(t)
-	events := adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: agent}).Run(t.Context(), []adk.Message{
+	require.NoError(t, play.Chat(t.Context(), agentConfig, []adk.Message{
 		schema.UserMessage("Go on."), schema.AssistantMessage(filler(c.History), nil), schema.UserMessage(defaultQuestion),
-	})
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		require.NoError(t, event.Err)
-	}
+	}))
 	return out.String()
 }
 

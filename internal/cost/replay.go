@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/play"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
@@ -106,10 +107,6 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 	if c.System > 0 {
 		agentConfig.Instruction = filler(c.System)
 	}
-	agent, err := adk.NewChatModelAgent(ctx, agentConfig)
-	if err != nil {
-		return nil, fmt.Errorf("cost: %w", err)
-	}
 	var input []adk.Message
 	if c.History > 0 {
 		input = append(input, schema.UserMessage("Go on."), schema.AssistantMessage(filler(c.History), nil))
@@ -118,11 +115,8 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 		ctx = toolsearch.WithLoaded(ctx, c.Loaded...)
 	}
 	input = append(input, schema.UserMessage(cmp.Or(c.Question, defaultQuestion)))
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Run(ctx, input)
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			return nil, fmt.Errorf("cost: the conversation: %w", event.Err)
-		}
+	if err := play.Chat(ctx, agentConfig, input); err != nil {
+		return nil, fmt.Errorf("cost: the conversation: %w", err)
 	}
 	if len(m.requests) == 0 {
 		return nil, errors.New("cost: the model was never called")

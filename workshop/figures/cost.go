@@ -10,6 +10,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/examples/show"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/play"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -58,13 +59,9 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending) {
 	middleware := must(toolsearch.New(ctx, &config))
 	turns := conversations[config.Protocol]
 	model := toolsearchtest.NewModel[*schema.Message](append(turns[:len(turns):len(turns)], toolsearchtest.Say("Done."))...)
-	agent := must(adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+	check(play.Chat(ctx, &adk.ChatModelAgentConfig{
 		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware},
-	}))
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		check(event.Err)
-	}
+	}, []adk.Message{schema.UserMessage(question)}))
 	requests := model.Requests()
 	c.turns = len(turns)
 	before := requests[len(turns)-1] // the last turn calls the tool; before is what the model saw then

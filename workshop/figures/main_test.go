@@ -16,7 +16,7 @@ import (
 
 const root = "../.."
 
-var update = flag.Bool("update", false, "write the measured numbers into the pages")
+var update = flag.Bool("update", false, "write the measured numbers into the pages, and what the examples print into their testdata")
 
 var readmes = []string{"README.md", "README.zh.md"}
 

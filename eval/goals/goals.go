@@ -28,10 +28,10 @@ type Goals struct {
 
 // A Shortfall is a metric below a goal.
 type Shortfall struct {
-	Metric string  `json:"metric"`
-	Value  float64 `json:"value"` // its mean, a share of 1
-	Want   float64 `json:"want"`  // the least that was asked for
-	From   string  `json:"from"`  // who asked for it: "min" or "baseline"
+	Metric string  `json:"metric"` // as package eval names it
+	Value  float64 `json:"value"`  // its mean, a share of 1
+	Want   float64 `json:"want"`   // the least that was asked for
+	From   string  `json:"from"`   // who asked for it: "min" or "baseline"
 }
 
 // String returns a line for people, with percents.
