@@ -25,25 +25,18 @@ import (
 // are ordered by name. A tool with the score 0 does not match. The numbers are not derived from
 // anything. They say that a whole word of the name counts as much as five mentions in prose.
 //
-// Checking every tool for every keyword costs time proportional to the text of the whole catalog.
-// The index searches the vocabulary instead. A keyword has no white space, so it can occur only in
-//
-//	a part of a name            or, where those are cut finer,
-//	a segment of a name between underscores,
-//	a white-space field of a description,
-//
-// Even a large catalog has few distinct words of these kinds:
+// The index searches the vocabulary instead of every tool's text. A keyword has no white space, so it
+// can occur only in a part of a name, in a segment of a name between underscores, or in a white-space
+// field of a description. Even a large catalog has few distinct words of these kinds:
 //
 //	keyword -- suffix array --> words that contain it -- postings --> tools
 //
-// The text of the suffix array is the distinct words, joined by line breaks. Every word has
-// up to three posting lists, one for each place it occurs in (place* below). Tools are numbered
-// in the order of their names, so the tie-break compares numbers. The lists are walked from
-// the best tier down, and the first visit to a tool counts.
+// The text of the suffix array is the distinct words, each with a line break. Every word has a posting
+// list for each place where it occurs. Tools are numbered in the order of their names, so the tie-break
+// compares numbers. The lists are walked from the best tier down, and the first visit to a tool counts.
 //
-// A keyword with an underscore is an exception, since it can span segments. Its longest piece
-// between underscores lies within one segment. That piece gives the candidates, and each
-// candidate's name is checked.
+// A keyword with an underscore is an exception, since it can span segments. Its longest piece between
+// underscores lies within one segment and gives the candidates, whose names are checked.
 
 // The points of the tiers.
 const (
@@ -53,13 +46,16 @@ const (
 	inDescription = 2
 )
 
-// The places where a word of the vocabulary can occur. Each has a posting list.
+// The places where a word of the vocabulary can occur, the best first.
 const (
 	placePart        = iota // the word is a part of the name
 	placeSegment            // it is a segment of several parts
 	placeDescription        // it is a field of the description
 	places
 )
+
+// placePoints are the points of a tool that has a word in a place which contains the keyword.
+var placePoints = [places]uint32{partContains, inName, inDescription}
 
 // keywordIndex implements Searcher. It is immutable except for its scratches.
 type keywordIndex struct {
@@ -142,7 +138,7 @@ func (x *keywordIndex) ReadQuery(text string) Query {
 // word or as a piece of a longer word, ignoring case: those on which it scores.
 func (x *keywordIndex) holdingPiece(word string) docset.Set {
 	set, s := docset.New(len(x.docs)), x.scratch.Get().(*keywordScratch)
-	s.score(word, 1)
+	s.score(word)
 	for _, tool := range s.touched {
 		set.Add(int(x.docOf[tool]))
 	}
@@ -152,20 +148,17 @@ func (x *keywordIndex) holdingPiece(word string) docset.Set {
 
 func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	s := x.scratch.Get().(*keywordScratch)
-	for i, keyword := range q.Keywords {
+	for _, keyword := range q.Keywords {
 		if err := ctx.Err(); err != nil {
 			s.release()
 			return Hits{}, err
 		}
-		if !slices.Contains(q.Keywords[:i], keyword) {
-			s.score(keyword, count(q.Keywords, keyword))
-		}
+		s.score(keyword)
 	}
 	best := docset.NewTop(q.Limit, len(s.touched), s.best)
 	total := 0
-	allowed := q.Allowed
 	for _, tool := range s.touched {
-		if allowed == nil || allowed(int(x.docOf[tool])) {
+		if q.Allows(int(x.docOf[tool])) {
 			total++
 			best.Add(float64(s.cells[tool].score), tool)
 		}
@@ -182,10 +175,8 @@ type keywordScratch struct {
 	cells   []keywordCell // by tool
 	touched []int32       // the tools whose cells are not empty
 	keyword uint32        // how many keywords were scored
-	times   uint32        // how often the last was typed
 	found   []int32       // words that contain a keyword
 	seen    docset.Set    // found, as a set
-	across  []int32       // tools whose names contain a keyword with an underscore
 	best    []docset.Scored
 }
 
@@ -204,37 +195,20 @@ func (s *keywordScratch) release() {
 	s.x.scratch.Put(s)
 }
 
-func count(words []string, word string) (n uint32) {
-	for _, other := range words {
-		if other == word {
-			n++
-		}
-	}
-	return n
-}
-
-// score gives every tool the best tier that a keyword earns it, as many times as the keyword was typed.
-func (s *keywordScratch) score(keyword string, times uint32) {
-	s.keyword, s.times = s.keyword+1, times
+// score gives every tool the best tier that a keyword earns it.
+func (s *keywordScratch) score(keyword string) {
+	s.keyword++
 	x, keyword := s.x, strings.ToLower(keyword)
-	if strings.Contains(keyword, "_") {
-		s.findAcross(keyword)
+	if strings.Contains(keyword, "_") { // and so in no part of a name
+		s.addAcross(keyword)
 	}
-	if equal := s.containing(keyword); equal != noWord {
+	if equal, isWord := s.containing(keyword); isWord {
 		s.add(x.lists[equal][placePart], partEquals)
 	}
-	for _, word := range s.found {
-		s.add(x.lists[word][placePart], partContains)
-	}
-	if strings.Contains(keyword, "_") {
-		s.add(s.across, inName)
-	} else {
+	for place, points := range placePoints {
 		for _, word := range s.found {
-			s.add(x.lists[word][placeSegment], inName)
+			s.add(x.lists[word][place], points)
 		}
-	}
-	for _, word := range s.found {
-		s.add(x.lists[word][placeDescription], inDescription)
 	}
 }
 
@@ -243,7 +217,6 @@ func (s *keywordScratch) score(keyword string, times uint32) {
 //
 //go:noinline
 func (s *keywordScratch) add(list []int32, points uint32) {
-	points *= s.times
 	cells, keyword := s.cells, s.keyword
 	for _, tool := range list {
 		c := &cells[tool]
@@ -257,12 +230,10 @@ func (s *keywordScratch) add(list []int32, points uint32) {
 	}
 }
 
-const noWord = -1 // in the place of a word
-
-// containing sets found to the words that contain a text. equal is the word that equals it, or noWord.
-func (s *keywordScratch) containing(text string) (equal int32) {
+// containing sets found to the words that contain a text, and returns the word that equals it.
+func (s *keywordScratch) containing(text string) (equal int32, isWord bool) {
 	clear(s.seen)
-	s.found, equal = s.found[:0], noWord
+	s.found = s.found[:0]
 	words := s.x.suffixes.Bytes()
 	for _, at := range s.x.suffixes.Lookup([]byte(text), -1) {
 		word := s.x.wordAt[at]
@@ -271,34 +242,29 @@ func (s *keywordScratch) containing(text string) (equal int32) {
 		}
 		s.found = append(s.found, word)
 		if words[at+len(text)] == '\n' && (at == 0 || words[at-1] == '\n') {
-			equal = word
+			equal, isWord = word, true
 		}
 	}
-	return equal
+	return equal, isWord
 }
 
-// findAcross sets across to the tools whose names contain a keyword with underscores, some of them
-// more than once. If the keyword has only underscores, every name is a candidate.
-func (s *keywordScratch) findAcross(keyword string) {
-	s.across = s.across[:0]
-	check := func(tool int32) {
-		if strings.Contains(s.x.names[tool], keyword) {
-			s.across = append(s.across, tool)
+// addAcross scores the tools whose names contain a keyword with underscores.
+func (s *keywordScratch) addAcross(keyword string) {
+	check := func(list []int32) {
+		for i, tool := range list {
+			if strings.Contains(s.x.names[tool], keyword) {
+				s.add(list[i:i+1], inName)
+			}
 		}
 	}
 	longest := slices.MaxFunc(strings.Split(keyword, "_"), func(a, b string) int { return len(a) - len(b) })
-	if longest == "" {
-		for tool := range s.x.names {
-			check(int32(tool))
-		}
-		return
+	if longest == "" { // only underscores
+		check(ascending(len(s.x.names)))
 	}
 	s.containing(longest)
 	for _, word := range s.found {
 		for _, list := range s.x.lists[word][:placeDescription] {
-			for _, tool := range list {
-				check(tool)
-			}
+			check(list)
 		}
 	}
 }
