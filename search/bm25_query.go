@@ -30,6 +30,9 @@ type bm25Query struct {
 	index     *bm25f.Index
 	groups    []bm25Group
 	sentences [][]int // the places of each sentence's groups in groups; empty for a single sentence
+
+	begun  string // the word of the group that terms are added to
+	isOpen bool   // whether groups has that group, which it has from its first term on
 }
 
 // A bm25Group is the terms that a word of the query stands for, the first of which counts.
@@ -59,20 +62,18 @@ func (q *bm25Query) String() string {
 	return strings.Join(groups, ", ")
 }
 
-// begin begins a group. A group without terms gives way to the next.
-func (q *bm25Query) begin(word string) {
-	next := q.next()
-	q.groups = slices.Grow(q.groups[:next], 1)[:next+1] // with the space of an earlier query's group
-	group := &q.groups[next]
-	group.word, group.terms = word, group.terms[:0]
-}
+// begin begins a group.
+func (q *bm25Query) begin(word string) { q.begun, q.isOpen = word, false }
 
-// next returns the place of the next group.
-func (q *bm25Query) next() int {
-	if last := len(q.groups) - 1; last >= 0 && len(q.groups[last].terms) == 0 {
-		return last
+// add adds a term to the group that was begun last.
+func (q *bm25Query) add(term bm25Term) {
+	last := len(q.groups) - 1
+	if !q.isOpen {
+		last++
+		q.groups = slices.Grow(q.groups, 1)[:last+1] // with the space of an earlier query's group
+		q.groups[last].word, q.groups[last].terms, q.isOpen = q.begun, q.groups[last].terms[:0], true
 	}
-	return len(q.groups)
+	q.groups[last].terms = append(q.groups[last].terms, term)
 }
 
 // A bm25Reason says why a term is in a query.
@@ -109,15 +110,16 @@ type bm25Reader struct {
 	words      []bm25Word    // by the analyzer's number
 	meaningsOf [][]bm25Group // of the lexicon's words, by number; nil if not yet read
 
-	texts    []int32       // the query, in the analyzer's numbers
-	ends     []int         // of the sentences in texts
-	outside  int           // how many of texts are not in a value
-	taken    docset.Set    // terms of the query
-	wanted   docset.Set    // terms that the query asks for itself
-	meanings []bm25Meaning // in the order of the text
-	most     []float64     // by term, its most weight among the meanings; nil until a query has meanings
-	joined   []byte
-	spare    []int32
+	texts      []int32             // the words of the query, in the analyzer's numbers
+	all        []int32             // texts, then the wholes
+	sentence   int                 // the sentence that is read, and then the last
+	sentenceOf []int               // by place in all
+	sentences  [maxSentences][]int // the places of their groups
+	hasOutside bool                // whether some of texts are not in a value
+	taken      docset.Set          // terms of the query
+	wanted     docset.Set          // terms that the query asks for itself
+	meanings   []bm25Meaning       // in the order of the text
+	spare      []int32
 
 	// What the query names (bm25_names.go).
 	candidates []bm25Candidate // tools that it may name, by document
@@ -135,18 +137,17 @@ func (r *bm25Reader) read(q Query) {
 	if r.cut(text, r.appendWords); len(r.texts) == 0 {
 		r.cut(text, r.analyzer.Append) // the text is identifiers only
 	}
+	// Neighbouring words of a query are joined anyway, hyphen or not.
+	r.analyzer.Wholes = slices.DeleteFunc(r.analyzer.Wholes, func(w analysis.Whole) bool { return w.IsHyphenated })
+	r.all = r.texts
 	for _, w := range r.analyzer.Wholes {
-		word := r.word(w.Term)
-		word.count++
-		word.outside++
+		r.all, r.sentenceOf = append(r.all, w.Term), append(r.sentenceOf, r.sentence)
+		r.word(w.Term).add(true)
 	}
+	r.texts = r.all[:len(r.texts)]
 	r.weigh()
-	r.readSentences()
-	for _, n := range r.texts {
+	for _, n := range r.all {
 		r.words[n].counted = counted{}
-	}
-	for _, w := range r.analyzer.Wholes {
-		r.words[w.Term].counted = counted{}
 	}
 	r.findNamed(text)
 }
@@ -160,19 +161,16 @@ func (r *bm25Reader) forget() {
 
 // cut cuts a text into sentences, values and words, and counts the words.
 func (r *bm25Reader) cut(text string, appendTerms func(terms []int32, text string) []int32) {
-	r.texts, r.ends, r.outside, r.meanings = r.texts[:0], r.ends[:0], 0, r.meanings[:0]
+	r.texts, r.sentenceOf, r.sentence, r.hasOutside, r.meanings = r.texts[:0], r.sentenceOf[:0], 0, false, r.meanings[:0]
 	r.analyzer.Wholes = r.analyzer.Wholes[:0]
 	add := func(text string, weight float64) {
 		from := len(r.texts)
 		r.texts = appendTerms(r.texts, text)
 		for _, n := range r.texts[from:] {
-			word := r.word(n)
-			word.count++
-			if weight == 1 {
-				word.outside++
-				r.outside++
-			}
+			r.word(n).add(weight == 1)
+			r.sentenceOf = append(r.sentenceOf, r.sentence)
 		}
+		r.hasOutside = r.hasOutside || weight == 1 && from < len(r.texts)
 		r.readChinese(text, weight)
 	}
 	for i := 0; i < len(text); {
@@ -180,16 +178,13 @@ func (r *bm25Reader) cut(text string, appendTerms func(terms []int32, text strin
 		for i < start {
 			stop := min(start, analysis.SentenceEnd(text, i))
 			add(text[i:stop], 1)
-			if i = stop; i < start && len(r.ends) < maxSentences-1 {
-				r.ends = append(r.ends, len(r.texts))
+			if i = stop; i < start {
+				r.sentence = min(r.sentence+1, maxSentences-1)
 			}
 		}
 		add(text[start:end], valueWeight)
 		i = end
 	}
-	r.ends = append(r.ends, len(r.texts))
-	// Neighbouring words of a query are joined anyway, hyphen or not.
-	r.analyzer.Wholes = slices.DeleteFunc(r.analyzer.Wholes, func(w analysis.Whole) bool { return w.IsHyphenated })
 }
 
 // appendWords adds the terms of a text without its identifiers.
@@ -203,7 +198,7 @@ func (r *bm25Reader) appendWords(terms []int32, text string) []int32 {
 }
 
 // isValue reports whether a word is only in values, while other words are not.
-func (r *bm25Reader) isValue(n int32) bool { return r.words[n].outside == 0 && r.outside > 0 }
+func (r *bm25Reader) isValue(n int32) bool { return !r.words[n].isOutside && r.hasOutside }
 
 func (r *bm25Reader) weightOf(n int32) float64 {
 	weight := math.Pow(float64(r.words[n].count), repeatPower)
@@ -221,11 +216,8 @@ func (r *bm25Reader) weigh() {
 	if r.x.lexicon.HasOwnMeanings() {
 		r.readOwn()
 	}
-	for _, n := range r.texts {
+	for _, n := range r.all {
 		r.want(r.words[n].id)
-	}
-	for _, w := range r.analyzer.Wholes {
-		r.want(r.words[w.Term].id)
 	}
 	for _, m := range r.meanings {
 		for _, term := range m.group.terms {
@@ -238,7 +230,7 @@ func (r *bm25Reader) weigh() {
 		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) {
 			continue
 		}
-		from, weight := r.query.next(), r.weightOf(n)
+		from, weight := len(r.query.groups), r.weightOf(n)
 		// If a tool has a whole, its parts count less.
 		for ; len(wholes) > 0 && wholes[0].From <= i; wholes = wholes[1:] {
 			if r.addWhole(wholes[0].Term) {
@@ -263,16 +255,15 @@ func (r *bm25Reader) weigh() {
 		if len(r.texts) <= maxRelatedQuery && !isSplit {
 			r.addSubstitutes(word.related, weight)
 		}
-		if to := r.query.next(); to > from {
+		if to := len(r.query.groups); to > from {
 			word.from, word.to = from, to
 		}
 	}
 	for _, w := range wholes { // of stop words only
 		r.addWhole(w.Term)
 	}
-	r.addMeanings()
+	r.readSentences()
 	r.addJoined()
-	r.query.groups = r.query.groups[:r.query.next()]
 }
 
 // addJoined adds the terms that two neighbours make up.
@@ -282,10 +273,10 @@ func (r *bm25Reader) addJoined() {
 		if script := r.words[second].script; script == paired || script != r.words[first].script {
 			continue
 		}
-		r.joined = append(append(r.joined[:0], r.analyzer.Terms[first]...), r.analyzer.Terms[second]...)
-		id, known := r.x.IDs[string(r.joined)]
-		if last := len(r.joined) - 1; !known && r.joined[last] == 'e' { // see letters.Split
-			id, known = r.x.IDs[string(r.joined[:last])]
+		word := r.analyzer.Terms[first] + r.analyzer.Terms[second]
+		id, known := r.x.IDs[word]
+		if !known {
+			id, known = r.x.IDs[strings.TrimSuffix(word, "e")] // see letters.Split
 		}
 		if known {
 			r.query.begin("")
@@ -322,39 +313,29 @@ func (r *bm25Reader) want(id int32) {
 // addTerm adds a term to the last group of the query, unless the query has it already.
 func (r *bm25Reader) addTerm(term bm25Term) {
 	if r.taken.Add(int(term.id)) {
-		last := &r.query.groups[len(r.query.groups)-1]
-		last.terms = append(last.terms, term)
+		r.query.add(term)
 	}
 }
 
-// readSentences sets the groups of each sentence, those of each word once, unless only one sentence
-// has groups.
+// readSentences adds the meanings of the query, and sets the groups of each sentence, those of each word
+// once, unless only one sentence has groups.
 func (r *bm25Reader) readSentences() {
-	r.query.sentences = r.query.sentences[:0]
-	if len(r.ends) == 1 {
-		return
+	for i := range r.sentences {
+		r.sentences[i] = r.sentences[i][:0]
 	}
-	start := 0
-	for i, end := range r.ends {
-		at := len(r.query.sentences)
-		r.query.sentences = slices.Grow(r.query.sentences, 1)[:at+1] // with the space of an earlier query's
-		groups := r.query.sentences[at][:0]
-		for _, n := range r.texts[start:end] {
-			if word := &r.words[n]; word.sentence != i+1 {
-				word.sentence = i + 1
-				for group := word.from; group < word.to; group++ {
-					groups = append(groups, group)
-				}
+	for i, n := range r.texts {
+		if word, sentence := &r.words[n], r.sentenceOf[i]; word.sentence <= sentence {
+			word.sentence = sentence + 1
+			for group := word.from; group < word.to; group++ {
+				r.sentences[sentence] = append(r.sentences[sentence], group)
 			}
 		}
-		for _, m := range r.meanings {
-			if m.sentence == i && m.at != noTerm {
-				groups = append(groups, m.at)
-			}
-		}
-		r.query.sentences[at] = groups
-		if start = end; len(groups) == 0 {
-			r.query.sentences = r.query.sentences[:at]
+	}
+	r.addMeanings()
+	r.query.sentences = r.query.sentences[:0]
+	for _, groups := range r.sentences {
+		if len(groups) > 0 {
+			r.query.sentences = append(r.query.sentences, groups)
 		}
 	}
 	if len(r.query.sentences) == 1 {

@@ -47,18 +47,20 @@ type bm25Word struct {
 	related  []bm25Term    // of the thesaurus
 	parts    [][]bm25Term  // unless several namespaces have the word: the terms that it consists of
 	isSplit  bool          // whether it consists of them, whatever one namespace has
-	near     [2][]bm25Term // likewise: what it was probably meant to be; the second if it may be cut short
-	isNear   [2]bool       // whether near is set
+	near     [2][]bm25Term // likewise: what it was probably meant to be; the second if it may be cut short; nil if not set
 
 	counted // in the query that is read
 }
 
 // counted is where a query has a word.
 type counted struct {
-	count, outside int // how often; outside: not in a value
-	from, to       int // its groups
-	sentence       int // 1 + the last sentence found to have the word
+	count     int
+	isOutside bool // of a value
+	from, to  int  // its groups
+	sentence  int  // 1 + the last sentence found to have the word
 }
+
+func (c *counted) add(isOutside bool) { c.count, c.isOutside = c.count+1, c.isOutside || isOutside }
 
 // A script says which neighbours a word may be written together with.
 type script uint8
@@ -159,7 +161,9 @@ func (r *bm25Reader) listed(words []lexicon.Synonym, reason bm25Reason, most int
 	return terms
 }
 
-func termsOf(ids []int32, weight float64, reason bm25Reason) (terms []bm25Term) {
+// termsOf returns a list that is not nil.
+func termsOf(ids []int32, weight float64, reason bm25Reason) []bm25Term {
+	terms := make([]bm25Term, 0, len(ids))
 	for _, id := range ids {
 		terms = append(terms, bm25Term{id: id, weight: weight, reason: reason})
 	}
@@ -193,8 +197,8 @@ func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
 		if len(r.texts) <= maxShortQuery {
 			at = 1
 		}
-		if !word.isNear[at] {
-			word.isNear[at], word.near[at] = true, termsOf(r.x.nearTerms().Of(text, at == 1), nearWeight, misspelled)
+		if word.near[at] == nil {
+			word.near[at] = termsOf(r.x.nearTerms().Of(text, at == 1), nearWeight, misspelled)
 		}
 		r.addSubstitutes(word.near[at], weight)
 	}
@@ -238,7 +242,6 @@ type bm25Meaning struct {
 	group    bm25Group // for a word of weight 1
 	weight   float64
 	sentence int
-	at       int // the place of the group in the query, or noTerm
 }
 
 // readChinese adds the meanings of the Chinese words of a text, which is a part of a sentence.
@@ -249,7 +252,7 @@ func (r *bm25Reader) readChinese(text string, weight float64) {
 		for at := 0; at < len(run); {
 			length, number := words.Cut(run[at:])
 			if number != noTerm && words.English[number] != "" && !words.AsksForAmount(run, at, before) {
-				r.addMeaningsOf(run[at:at+length], noTerm, number, weight, len(r.ends))
+				r.addMeaningsOf(run[at:at+length], noTerm, number, weight, r.sentence)
 				before = number
 			}
 			at += length
@@ -259,20 +262,10 @@ func (r *bm25Reader) readChinese(text string, weight float64) {
 
 // readOwn adds the meanings of the words that are not Chinese, which a company's own lexicon has.
 func (r *bm25Reader) readOwn() {
-	read := func(n int32, sentence int) {
+	for i, n := range r.all {
 		if number, known := r.x.lexicon.Meanings().Numbers[r.analyzer.Terms[n]]; known && r.words[n].script == alphabetic {
-			r.addMeaningsOf(r.analyzer.Terms[n], n, number, r.weightOf(n), sentence)
+			r.addMeaningsOf(r.analyzer.Terms[n], n, number, r.weightOf(n), r.sentenceOf[i])
 		}
-	}
-	sentence := 0
-	for i, n := range r.texts {
-		for i >= r.ends[sentence] {
-			sentence++
-		}
-		read(n, sentence)
-	}
-	for _, w := range r.analyzer.Wholes {
-		read(w.Term, len(r.ends)-1)
 	}
 }
 
@@ -381,30 +374,22 @@ func (r *bm25Reader) holdsAll(word string) bool {
 // addMeanings adds the groups of the meanings to the query. A term that several words mean is added at
 // the first place where it has the most weight.
 func (r *bm25Reader) addMeanings() {
-	if len(r.meanings) > 0 && r.most == nil {
-		r.most = make([]float64, len(r.x.Terms))
-	}
+	most := make(map[int32]float64)
 	for _, m := range r.meanings {
 		for _, term := range m.group.terms {
-			r.most[term.id] = max(r.most[term.id], m.weight*term.weight)
+			most[term.id] = max(most[term.id], m.weight*term.weight)
 		}
 	}
-	for i := range r.meanings {
-		m := &r.meanings[i]
-		m.at = r.query.next()
+	for _, m := range r.meanings {
+		at := len(r.query.groups)
 		r.query.begin(m.group.word)
 		for _, term := range m.group.terms {
-			if term.weight *= m.weight; term.weight == r.most[term.id] {
+			if term.weight *= m.weight; term.weight == most[term.id] {
 				r.addTerm(term)
 			}
 		}
-		if r.query.next() == m.at {
-			m.at = noTerm
-		}
-	}
-	for _, m := range r.meanings {
-		for _, term := range m.group.terms {
-			r.most[term.id] = 0
+		if len(r.query.groups) > at {
+			r.sentences[m.sentence] = append(r.sentences[m.sentence], at)
 		}
 	}
 }
