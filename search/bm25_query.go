@@ -122,9 +122,9 @@ type bm25Reader struct {
 	spare      []int32
 
 	// What the query names (bm25_names.go).
-	candidates []bm25Candidate // tools that it may name, by document
-	names      []letters.Name  // that the query may be or have
-	lists      [][]bm25f.Posting
+	named map[int32]letters.Tier // by document
+	name  letters.Name           // that the query may be or have
+	lists [][]bm25f.Posting
 }
 
 // maxRememberedWords is how many words of earlier queries a reader remembers.

@@ -32,8 +32,6 @@ const (
 const (
 	prefixBonus = docset.Named
 	exactBonus  = 2 * prefixBonus
-
-	roundingError = 1e-6 // more than that of any sum with a bonus
 )
 
 var tierBonus = [...]float64{letters.NotNamed: 0, letters.BeginsName: prefixBonus, letters.SpellsName: exactBonus}
@@ -53,8 +51,8 @@ type bm25Cell struct {
 }
 
 const (
-	lifted      = math.MaxUint32 - 1 // only the description of its namespace has a term
-	isCandidate = math.MaxUint32     // the query may name the tool
+	lifted  = math.MaxUint32 - 1 // only the description of its namespace has a term
+	isNamed = math.MaxUint32     // the query names the tool
 )
 
 // add scores the tools that have a term of the group. The first term that a tool has counts.
@@ -141,15 +139,12 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 			continue
 		}
 		sum, share := s.sum(doc)
-		own := x.total(sum, share, letters.NotNamed)
-		ofDescription, ofOthers := lifts.of(doc, own)
-		score := own + (ofDescription + ofOthers)
-		// Whether the query names a tool is checked only if the tool may be among the best, or
-		// matches by its name alone.
-		if s.sums.cells[doc].mark == isCandidate && (score <= 0 || best.Wants(score+exactBonus+roundingError, doc)) {
-			score = x.total(sum, share, s.tier(doc)) + (ofDescription + ofOthers)
+		score := x.total(sum, share, letters.NotNamed)
+		ofDescription, ofOthers := lifts.of(doc, score)
+		if s.sums.cells[doc].mark == isNamed {
+			score = x.total(sum, share, s.named[doc])
 		}
-		if score > 0 {
+		if score += ofDescription + ofOthers; score > 0 {
 			total++
 			best.Add(score, doc)
 		}
@@ -185,8 +180,8 @@ func (s *bm25Scratch) score(ctx context.Context, q Query) error {
 		}
 		s.sentence.clear()
 	}
-	for _, c := range s.candidates { // a name of stop words has no terms
-		s.sums.touch(c.doc, isCandidate)
+	for doc := range s.named { // a name of stop words has no terms
+		s.sums.touch(doc, isNamed)
 	}
 	return ctx.Err()
 }
@@ -247,7 +242,7 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 		}
 	}
 	sum, share := s.sum(doc)
-	tier := s.tier(doc)
+	tier := s.named[doc]
 	if best := s.inSentence(doc); best > 0 {
 		add("", "", best, "the sentence in which it scores most counts more")
 	}
