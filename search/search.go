@@ -103,49 +103,42 @@ func (q *Query) text() string {
 // ParseQuery does not resolve Required; a [Narrower] does.
 func ParseQuery(text string) Query {
 	text = cutQuery(text)
-	q := Query{Text: text, Keywords: make([]string, 0, 8)}
-	if last := strings.LastIndexByte(text, '+'); last == 0 {
-		q.Text = strings.TrimSpace(text[1:])
-	} else if last > 0 {
-		q.Text = withoutPlus(text)
+	q := Query{Text: strings.TrimSpace(strings.TrimPrefix(text, "+")), Keywords: make([]string, 0, 8)}
+	hasPlus := strings.LastIndexByte(text, '+') > 0 // where trimming is not enough
+	var bareText strings.Builder
+	if hasPlus {
+		bareText.Grow(len(text))
 	}
-	for word := range strings.FieldsSeq(text) {
-		if len(q.Keywords) == maxKeywords {
-			break
+	for rest := text; rest != ""; {
+		word := strings.TrimLeftFunc(rest, unicode.IsSpace)
+		space := rest[:len(rest)-len(word)]
+		if end := strings.IndexFunc(word, unicode.IsSpace); end >= 0 {
+			word = word[:end]
 		}
+		rest = rest[len(space)+len(word):]
 		bare, required := strings.CutPrefix(word, "+")
 		if bare == "" {
 			continue
 		}
-		q.Keywords = append(q.Keywords, bare)
-		if required {
-			q.Required = append(q.Required, bare)
+		if hasPlus {
+			bareText.WriteString(space)
+			bareText.WriteString(bare)
 		}
+		if len(q.Keywords) < maxKeywords {
+			q.Keywords = append(q.Keywords, bare)
+			if required {
+				q.Required = append(q.Required, bare)
+			}
+		}
+	}
+	if hasPlus {
+		q.Text = strings.TrimSpace(bareText.String())
 	}
 	return q
 }
 
 // cutQuery returns the part of a text that is read.
 func cutQuery(text string) string { return naming.CutWords(strings.TrimSpace(text), MaxQueryBytes) }
-
-// withoutPlus removes the "+" in front of words, and words that are only a "+".
-func withoutPlus(text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
-	for text != "" {
-		start := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
-		end := start + strings.IndexFunc(text[start:], unicode.IsSpace)
-		if end < start {
-			end = len(text)
-		}
-		if word := strings.TrimPrefix(text[start:end], "+"); word != "" {
-			b.WriteString(text[:start])
-			b.WriteString(word)
-		}
-		text = text[end:]
-	}
-	return strings.TrimSpace(b.String())
-}
 
 // A Hit is one tool that a Searcher found.
 type Hit struct {

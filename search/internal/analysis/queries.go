@@ -25,11 +25,6 @@ func NextValue(text string, i int) (start, end int) {
 	before := ' '
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if isCommonHan(r) { // neither a quote nor part of a value
-			before = r
-			i += size
-			continue
-		}
 		if ClassOf(r) == NoLetter && quotes[r] != "" {
 			if end := quoteEnd(text, i, i+size, quotes[r], before); end > 0 {
 				return i, end

@@ -6,10 +6,7 @@
 //	idf    = ln(1 + (N - df + 0.5) / (df + 0.5))
 package bm25f
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // MaxFields is the most fields of an index.
 const MaxFields = 8
@@ -120,8 +117,4 @@ func (x *Index) Shares(read func(c *Counter)) map[string][]Share {
 		shares[c.Analyzer.Terms[cell.term]] = fields
 	}
 	return shares
-}
-
-func idf(docs, frequency int) float64 {
-	return math.Log(1 + (float64(docs-frequency)+0.5)/(float64(frequency)+0.5))
 }

@@ -180,7 +180,8 @@ func (x *Index) merge(docs int, runs []*Counter) (places [][]int32) {
 	}
 	x.IDF = make([]float32, len(x.Terms))
 	for term := range x.Terms {
-		x.IDF[term] = float32(idf(docs, int(x.Bounds[term+1])))
+		df := float64(x.Bounds[term+1])
+		x.IDF[term] = float32(math.Log(1 + (float64(docs)-df+0.5)/(df+0.5)))
 		x.Bounds[term+1] += x.Bounds[term]
 	}
 	next := slices.Clone(x.Bounds)
