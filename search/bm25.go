@@ -14,11 +14,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/lexicon"
 )
 
-// BM25 for tools.
-//
-// A tool is short: a name of three words, a description of twenty, a dozen parameters of
-// a few words each. The text that is indexed matters more here than the formula. The
-// score of a tool is
+// BM25 for tools: short texts, of which each field is worth something else. The score of a tool is
 //
 //	sum over the terms t of the query of
 //
@@ -26,44 +22,37 @@ import (
 //
 //	    f(t) = sum over fields of weight · count / (1 - b + b · length / mean length)
 //
-// A request of several sentences adds a quarter of the best sentence's sum
-// (bm25_score.go). The result is multiplied by 1 + Coverage · (share of the name's
-// terms, by idf, that the query has). Tools whose names the query spells out or begins
-// come before all others (names.go in package letters). This is BM25F: the weighted fields are added up
-// before saturation, so a word that is in both the name and the description does not count
-// as two.
+// A request of several sentences adds a quarter of the best sentence's sum (bm25_score.go). The
+// result is multiplied by 1 + Coverage · (share of the name's terms, by idf, that the query has).
+// Tools whose names the query spells out or begins come before all others (names.go in package
+// letters). This is BM25F: the weighted fields are added up before saturation, so a word that is
+// in both the name and the description does not count as two.
 // https://www.staff.city.ac.uk/~sbrp622/papers/foundations_bm25_review.pdf, section 3.6
 //
 //	idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
-//	q(t)   = (count in the query)^0.3, times 0.65 for a value, 0.5 for a number or
-//	         a word that people ask with ("give", "details"), 0.5 for a term that an
-//	         unknown word, or one that only one namespace has, was probably meant to be;
-//	         for another spelling of a word 0.6, for a synonym 0.4, for a word of the
-//	         thesaurus 0.2; for a word of another language at most 1 (bm25_words.go);
-//	         for the word with other endings in German, Spanish and French, and for a part
-//	         of a compound 0.8; for two neighbours written as one word ("web page" ~
-//	         "webpage") 0.5; for a part of a word that a tool has as a whole ("Mongo" of
-//	         "MongoDB") times 0.5
+//	q(t)   = (count in the query)^0.3, times the weight of what t is in the query:
+//	         a value, a number, a word that people ask with ("give", "details"), a part
+//	         of a word that a tool has as a whole ("Mongo" of "MongoDB"), or a term that
+//	         stands for a word (bm25_words.go)
 //
 // Everything but q(t) is known when the index is built, by package bm25f. For each term and tool,
 // the index holds the impact and whether the name has the term. A query adds the impacts up.
 //
-// The numbers were tuned on eight public catalogs with 8,072 questions. One number was changed at a
-// time, and a change was kept if it helped on most catalogs. docs/searchers.md says what each part is worth.
+// The numbers were tuned on eight public catalogs with 8,072 questions. docs/searchers.md says what
+// each part is worth.
 
 const (
 	defaultK1       = 1.0
 	defaultCoverage = 0.5
 	repeatPower     = 0.3
-	joinedWeight    = 0.5
+	joinedWeight    = 0.5 // of two neighbours written as one word: "web page" ~ "webpage"
 	partWeight      = 0.5
 	valueWeight     = 0.65
 	numberWeight    = 0.5
 	requestWeight   = 0.5
 )
 
-// BM25Options are the parameters of BM25. The zero value means the measured defaults;
-// bm25.go describes the measurement.
+// BM25Options are the parameters of BM25. The zero value means the measured defaults.
 type BM25Options struct {
 	K1       float64 // how soon repetition stops counting; zero means 1
 	Coverage float64 // the share of the score that a wholly covered name adds; zero means 0.5, negative means nothing
@@ -116,8 +105,7 @@ func (o BM25Options) index(ctx context.Context, docs []Document) (*bm25, error) 
 	return o.within(ctx, docs, docs, nil)
 }
 
-// Restrict implements Restricter. It builds an index of the documents, since every impact
-// depends on the frequencies and mean lengths in the whole index.
+// Restrict implements Restricter. Every impact depends on the frequencies in the whole index.
 func (x *bm25) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 	return asSearcher(x.options.restricted(ctx, x.all, docs))
 }

@@ -9,11 +9,10 @@ import (
 )
 
 // What a tool gets for its namespace: for a description that fits the query, and for other tools that
-// fit it.
+// fit it. docs/searchers.md says what both are worth.
 //
-// Descriptions of namespaces. A server says what it is for ("Current weather and forecasts"), and
-// its tools need not say it again ("get_current"). So a query that fits the description of a
-// namespace lifts the namespace's tools by
+// A server says what it is for ("Current weather and forecasts"), and its tools need not say it again
+// ("get_current"). So a query that fits the description of a namespace lifts the namespace's tools by
 //
 //	namespaceWeight · score of the description / sqrt(number of tools)
 //
@@ -22,19 +21,14 @@ import (
 // would hide what its tools say of themselves. The root is there because a server of many
 // tools says more in its description, and its tools share the lift.
 //
-// docs/searchers.md says what that is worth.
-const namespaceWeight = 0.5
-
-// Evidence from other tools. A task over many servers says what a server does in more words than
-// any one of its tools has. So in a query of more than evidenceLength words, a tool gets
+// A task over many servers says what a server does in more words than any one of its tools has. So in
+// a query of more than evidenceLength words, a tool that a term fits gets
 //
 //	evidenceShare · mean score of the other tools of its namespace
-//
-// A server of one tool gets nothing and loses nothing, and neither does a tool that no term fits.
-// docs/searchers.md says what that is worth. Other lengths, shares and means gain less, or cost MRR.
 const (
-	evidenceShare  = 0.1
-	evidenceLength = 20 // words of a query; a longer query is a task
+	namespaceWeight = 0.5
+	evidenceShare   = 0.1
+	evidenceLength  = 20 // words of a query; a longer query is a task
 )
 
 // bm25Namespaces are the namespaces of an index.

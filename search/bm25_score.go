@@ -25,10 +25,8 @@ const (
 	maxSentences   = 8 // further sentences are part of the last
 )
 
-// A tool whose name the query begins comes above any sum of impacts, and a tool that the
-// query names comes above both. The bonuses are large enough: a query has at most some
-// thousand terms, and each adds at most its idf, which is below 25 even among a billion
-// tools.
+// A tool whose name the query begins comes above any sum of impacts, and a tool that the query names
+// above both: a query has at most some thousand terms, and each adds at most its idf, which is below 25.
 const (
 	prefixBonus = docset.Named
 	exactBonus  = 2 * prefixBonus
@@ -204,9 +202,8 @@ func (x *bm25) total(sum, share float64, tier letters.Tier) float64 {
 	return sum*(1+x.coverage*share) + tierBonus[tier]
 }
 
-// A BM25 score in words. Explain scores all tools as Search does. It reads the document's text
-// again only to divide the impact of a term among the fields.
-
+// Explain implements Explainer. It scores all tools as Search does, and reads the document's text again
+// only to divide the impact of a term among the fields.
 func (x *bm25) Explain(ctx context.Context, q Query, doc int) (e Explanation, err error) {
 	number, isHere, err := x.numberOf(ctx, doc)
 	if err != nil || !isHere {

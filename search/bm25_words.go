@@ -222,8 +222,7 @@ func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
 //
 // An English word stands for its Chinese words as for its synonyms. They are looked up by their
 // pairs of characters. In a catalog in Chinese, a Chinese word also stands for the Chinese words of
-// its best meaning: 有哪些 (list) for 列出. These count by their characters as well, which adds 0.2
-// of MRR to questions in Chinese over tools in Chinese.
+// its best meaning, which count by their characters as well: 有哪些 (list) for 列出.
 
 // meaningWeights are the weights of the meanings of a word, the best first.
 var meaningWeights = [lexicon.MaxMeanings]float64{1, 0.7, 0.5}

@@ -18,14 +18,8 @@ import (
 //
 // An index has a language if 3 of the language's function words are in one of 50 tools each. A
 // function word of such a language counts little in a query. An index without the language
-// ranks as if the language were not supported, and pays nothing.
-//
-// search/testdata/languages has 26 questions in German and 20 in each of the others. This many
-// have their tool first:
-//
-//	          German  Spanish  French  Russian
-//	without        8       18      20       14
-//	with          25       20      20       20
+// ranks as if the language were not supported, and pays nothing. search/testdata/languages.golden
+// shows what the languages are worth.
 
 // maxParts is how many parts of a compound count.
 const maxParts = 3
