@@ -16,9 +16,8 @@ import (
 //
 //	text -- words, values, sentences --> words -- bm25_words.go --> groups of terms
 //
-// A group is a word of the query, or a word of it in another form: the term of the word, and the
-// terms that stand for it. Of the terms of a group, only the first that a tool has counts. What scores
-// (bm25_score.go), LSA and explanations read the same query.
+// A group is the term of a word of the query, and the terms that stand for it. Of these, only the first
+// that a tool has counts. What scores (bm25_score.go), LSA and explanations read the same query.
 //
 //	create issue   ->   creat:1, issu:1 | ticket:0.2 related
 
@@ -37,7 +36,7 @@ type bm25Query struct {
 
 // A bm25Group is the terms that a word of the query stands for, the first of which counts.
 type bm25Group struct {
-	word  string // that the other terms stand for; "" means no single word
+	word  string // "" means no single word
 	terms []bm25Term
 }
 
