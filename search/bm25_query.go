@@ -106,7 +106,7 @@ type bm25Reader struct {
 	query bm25Query
 
 	analyzer   *analysis.Analyzer
-	words      []bm25Word    // by the analyzer's number
+	words      []*bm25Word   // by the analyzer's number
 	meaningsOf [][]bm25Group // of the lexicon's words, by number; nil if not yet read
 
 	texts      []int32             // the words of the query, in the analyzer's numbers
@@ -323,7 +323,7 @@ func (r *bm25Reader) readSentences() {
 		r.sentences[i] = r.sentences[i][:0]
 	}
 	for i, n := range r.texts {
-		if word, sentence := &r.words[n], r.sentenceOf[i]; word.sentence <= sentence {
+		if word, sentence := r.words[n], r.sentenceOf[i]; word.sentence <= sentence {
 			word.sentence = sentence + 1
 			for group := word.from; group < word.to; group++ {
 				r.sentences[sentence] = append(r.sentences[sentence], group)
@@ -331,12 +331,8 @@ func (r *bm25Reader) readSentences() {
 		}
 	}
 	r.addMeanings()
-	r.query.sentences = r.query.sentences[:0]
-	for _, groups := range r.sentences {
-		if len(groups) > 0 {
-			r.query.sentences = append(r.query.sentences, groups)
-		}
-	}
+	r.query.sentences = append(r.query.sentences[:0], r.sentences[:]...)
+	r.query.sentences = slices.DeleteFunc(r.query.sentences, func(groups []int) bool { return len(groups) == 0 })
 	if len(r.query.sentences) == 1 {
 		r.query.sentences = r.query.sentences[:0]
 	}
