@@ -16,9 +16,8 @@ import (
 //
 //	text -- words, values, sentences --> words -- bm25_words.go --> groups of terms
 //
-// A group is a word of the query, or a word of it in another form: the term of the word, and the
-// terms that stand for it. Of the terms of a group, only the first that a tool has counts. What scores
-// (bm25_score.go), LSA and explanations read the same query.
+// A group is the term of a word of the query, and the terms that stand for it. Of these, only the first
+// that a tool has counts. What scores (bm25_score.go), LSA and explanations read the same query.
 //
 //	create issue   ->   creat:1, issu:1 | ticket:0.2 related
 
@@ -37,7 +36,7 @@ type bm25Query struct {
 
 // A bm25Group is the terms that a word of the query stands for, the first of which counts.
 type bm25Group struct {
-	word  string // that the other terms stand for; "" means no single word
+	word  string // "" means no single word
 	terms []bm25Term
 }
 
@@ -107,7 +106,7 @@ type bm25Reader struct {
 	query bm25Query
 
 	analyzer   *analysis.Analyzer
-	words      []bm25Word    // by the analyzer's number
+	words      []*bm25Word   // by the analyzer's number
 	meaningsOf [][]bm25Group // of the lexicon's words, by number; nil if not yet read
 
 	texts      []int32             // the words of the query, in the analyzer's numbers
@@ -324,7 +323,7 @@ func (r *bm25Reader) readSentences() {
 		r.sentences[i] = r.sentences[i][:0]
 	}
 	for i, n := range r.texts {
-		if word, sentence := &r.words[n], r.sentenceOf[i]; word.sentence <= sentence {
+		if word, sentence := r.words[n], r.sentenceOf[i]; word.sentence <= sentence {
 			word.sentence = sentence + 1
 			for group := word.from; group < word.to; group++ {
 				r.sentences[sentence] = append(r.sentences[sentence], group)
@@ -332,12 +331,8 @@ func (r *bm25Reader) readSentences() {
 		}
 	}
 	r.addMeanings()
-	r.query.sentences = r.query.sentences[:0]
-	for _, groups := range r.sentences {
-		if len(groups) > 0 {
-			r.query.sentences = append(r.query.sentences, groups)
-		}
-	}
+	r.query.sentences = append(r.query.sentences[:0], r.sentences[:]...)
+	r.query.sentences = slices.DeleteFunc(r.query.sentences, func(groups []int) bool { return len(groups) == 0 })
 	if len(r.query.sentences) == 1 {
 		r.query.sentences = r.query.sentences[:0]
 	}

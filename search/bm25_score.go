@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
@@ -283,7 +282,7 @@ func reasonOf(word string, term bm25Term) string {
 	}
 	text := "; " + reasons[term.reason].detail
 	if word != "" {
-		text += " " + strconv.Quote(word)
+		text += fmt.Sprintf(" %q", word)
 	}
 	if term.line > 0 {
 		text += fmt.Sprintf(" (line %d of your lexicon)", term.line)

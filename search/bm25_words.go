@@ -82,11 +82,11 @@ func scriptOf(term string) script {
 	}
 }
 
-// word returns what is remembered of a word. It is valid until a new word is looked up.
+// word returns what is remembered of a word.
 func (r *bm25Reader) word(n int32) *bm25Word {
 	for at := len(r.words); at <= int(n); at++ {
 		term := r.analyzer.Terms[at]
-		word := bm25Word{id: r.x.id(term), weight: 1, script: scriptOf(term)}
+		word := &bm25Word{id: r.x.id(term), weight: 1, script: scriptOf(term)}
 		switch {
 		case r.x.languages.IsFunctionWord(word.id):
 			word.weight = functionWeight
@@ -97,7 +97,7 @@ func (r *bm25Reader) word(n int32) *bm25Word {
 		}
 		r.words = append(r.words, word)
 	}
-	return &r.words[n]
+	return r.words[n]
 }
 
 // id returns the number of a term, or noTerm if no tool has it.
@@ -110,15 +110,14 @@ func (x *bm25) id(term string) int32 {
 
 // substitutes returns what is remembered of a word, with the terms that may stand for it.
 func (r *bm25Reader) substitutes(n int32) *bm25Word {
-	if word := r.word(n); word.isRead {
+	x, text, word := r.x, r.analyzer.Terms[n], r.word(n)
+	if word.isRead {
 		return word
 	}
-	x, text := r.x, r.analyzer.Terms[n]
+	word.isRead = true
 	// Words that many tools have say little and take the most time.
-	similar := r.listed(x.lexicon.Thesaurus()[text], related, max(maxRelatedTools, len(x.docs)/16))
-	synonyms := append(r.listed(x.lexicon.Synonyms()[text], synonymous, len(x.docs)), r.chinese(text)...)
-	word := &r.words[n]
-	word.isRead, word.synonyms, word.related = true, synonyms, similar
+	word.related = r.listed(x.lexicon.Thesaurus()[text], related, max(maxRelatedTools, len(x.docs)/16))
+	word.synonyms = append(r.listed(x.lexicon.Synonyms()[text], synonymous, len(x.docs)), r.chinese(text)...)
 	forms := x.languages.Forms(text)
 	word.forms = termsOf(forms, inflectedWeight, inflected)
 	if word.id != noTerm {
@@ -185,7 +184,7 @@ func (r *bm25Reader) addSubstitutes(terms []bm25Term, weight float64) {
 // must not take it from the others. If the word is several words written as one, all of them count. A word of
 // the lexicon is not misspelled.
 func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
-	word, text, ofParts := &r.words[n], r.analyzer.Terms[n], weight
+	word, text, ofParts := r.words[n], r.analyzer.Terms[n], weight
 	if word.owner > 0 { // the word may be right
 		ofParts *= ownedWeight
 		if _, isWord := r.x.lexicon.Thesaurus()[text]; isWord || len(text) < minOwnedLength {

@@ -56,6 +56,7 @@ func setOf(docs []Document, numbers []int) (docset.Set, error) {
 	return set, nil
 }
 
+// documentAt turns a number into a document. A nil docOf means that the numbers are documents.
 func documentAt(docOf []int32, number int) int {
 	if docOf == nil {
 		return number
@@ -63,9 +64,8 @@ func documentAt(docOf []int32, number int) int {
 	return int(docOf[number])
 }
 
-// rank scores documents and returns the best that the query allows. A score of 0 or less is not a
-// match. docOf turns the n numbers into documents; nil means that the numbers are
-// documents.
+// rank scores documents by their n numbers and returns the best that the query allows. A score of 0 or
+// less is not a match.
 func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number int) float64) (Hits, error) {
 	best := docset.NewTop(q.Limit, n, nil)
 	total := 0

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
-	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -203,7 +202,7 @@ func (s *keywordScratch) score(keyword string) {
 	if strings.Contains(keyword, "_") { // and so in no part of a name
 		s.addAcross(keyword)
 	}
-	if equal := s.containing(keyword); equal != analysis.NoTerm {
+	if equal, isWord := s.containing(keyword); isWord {
 		s.add(x.lists[equal][placePart], partEquals)
 	}
 	for place, points := range placePoints {
@@ -231,10 +230,10 @@ func (s *keywordScratch) add(list []int32, points uint32) {
 	}
 }
 
-// containing sets found to the words that contain a text. equal is the word that equals it, or analysis.NoTerm.
-func (s *keywordScratch) containing(text string) (equal int32) {
+// containing sets found to the words that contain a text, and returns the word that equals it.
+func (s *keywordScratch) containing(text string) (equal int32, isWord bool) {
 	clear(s.seen)
-	s.found, equal = s.found[:0], analysis.NoTerm
+	s.found = s.found[:0]
 	words := s.x.suffixes.Bytes()
 	for _, at := range s.x.suffixes.Lookup([]byte(text), -1) {
 		word := s.x.wordAt[at]
@@ -243,10 +242,10 @@ func (s *keywordScratch) containing(text string) (equal int32) {
 		}
 		s.found = append(s.found, word)
 		if words[at+len(text)] == '\n' && (at == 0 || words[at-1] == '\n') {
-			equal = word
+			equal, isWord = word, true
 		}
 	}
-	return equal
+	return equal, isWord
 }
 
 // addAcross scores the tools whose names contain a keyword with underscores.

@@ -21,15 +21,12 @@ import (
 //
 // Package regexp takes time proportional to the text and to the compiled pattern, so the
 // product of the two is bounded. A short pattern can be large when compiled: (.......){1000}
-// compiles to 7,000 instructions. The size is computed from the parsed pattern, before anything is
-// compiled. The worst pattern then takes a few seconds for 100,000 names.
+// compiles to 7,000 instructions. So its size is computed from the parsed pattern.
 
 const (
-	maxPatternBytes = 256
-	// The size of a pattern is in instructions of the compiled pattern. maxPatternWork bounds
-	// the size times the bytes of text. A size of minPatternSize is always allowed.
-	maxPatternWork       = 1 << 28
-	minPatternSize       = 100
+	maxPatternBytes      = 256
+	maxPatternWork       = 1 << 28 // instructions of the compiled pattern, times the bytes of text
+	minPatternSize       = 100     // instructions that are allowed for any text
 	maxRegexpDescription = 16 << 10
 )
 
@@ -205,7 +202,6 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	if regexpcost.Size(parsed) > x.maxSize {
 		return nil, costlyPattern()
 	}
-	// The flag applies to the whole pattern, alternatives included.
 	pattern, err := regexp.Compile("(?i)" + text)
 	if err != nil {
 		return nil, patternError(err)

@@ -31,11 +31,10 @@ import (
 // Only the ranking is left to the engine. The engine is another program: others may write
 // to its index, and it may be late, full or gone.
 //
-// Eino's contract says two things about scores: documents come in the order of relevance,
-// and a higher Score is more relevant. Some engines keep both. Some leave the score out.
-// Some return a distance instead, which grows from the best document to the worst. So the
-// engine's scores count only if all are positive numbers and they do not simply grow along
-// its order. Otherwise the order counts, and the score of a hit is 1/rank.
+// Eino's contract says that documents come in the order of relevance, and that a higher Score is
+// more relevant. Some engines leave the score out, or return a distance, which grows from the best
+// document to the worst. So the engine's scores count only if all are positive numbers and they do
+// not simply grow along its order. Otherwise the score of a hit is 1/rank.
 
 const (
 	defaultRetrieverDepth   = 100 // twice what a model may ask for by default
@@ -276,7 +275,8 @@ func (x *retrieverIndex) failure(outer, ctx context.Context, err error) error {
 	return fmt.Errorf("toolsearch: the retriever failed: %w", err)
 }
 
-// read turns the engine's documents into tools, best first. Ties go by name.
+// read turns the engine's documents into tools, best first. Ties go by name. ranked means that the
+// engine's scores do not count.
 func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, ranked bool) {
 	all := make([]retrieved, 0, len(documents))
 	for _, document := range documents {

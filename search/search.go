@@ -104,8 +104,11 @@ func (q *Query) text() string {
 func ParseQuery(text string) Query {
 	text = cutQuery(text)
 	q := Query{Text: strings.TrimSpace(strings.TrimPrefix(text, "+")), Keywords: make([]string, 0, 8)}
-	var bareText strings.Builder // only written if there is a "+" besides the first letter, to spare the usual query an allocation
-	hasPlus := strings.LastIndexByte(text, '+') > 0
+	hasPlus := strings.LastIndexByte(text, '+') > 0 // where trimming is not enough
+	var bareText strings.Builder
+	if hasPlus {
+		bareText.Grow(len(text))
+	}
 	for rest := text; rest != ""; {
 		word := strings.TrimLeftFunc(rest, unicode.IsSpace)
 		space := rest[:len(rest)-len(word)]
@@ -118,7 +121,8 @@ func ParseQuery(text string) Query {
 			continue
 		}
 		if hasPlus {
-			bareText.WriteString(space + bare)
+			bareText.WriteString(space)
+			bareText.WriteString(bare)
 		}
 		if len(q.Keywords) < maxKeywords {
 			q.Keywords = append(q.Keywords, bare)

@@ -36,13 +36,12 @@ const (
 type language struct {
 	functionWords []string
 	stem          func(term string) string
-	hasCompounds  bool
 }
 
-var languages = [...]language{
-	{strings.Fields("der die das des den dem ein eine einen einer und oder von mit für auf zu im"), germanStem, true},
-	{strings.Fields("el la los las un una unos unas de del en con para por que y"), func(term string) string { return spanish.Stem(term, true) }, false},
-	{strings.Fields("le la les un une des du de en dans pour avec sur et ou"), func(term string) string { return french.Stem(term, true) }, false},
+var languages = [...]language{ // German is the first
+	{strings.Fields("der die das des den dem ein eine einen einer und oder von mit für auf zu im"), germanStem},
+	{strings.Fields("el la los las un una unos unas de del en con para por que y"), func(term string) string { return spanish.Stem(term, true) }},
+	{strings.Fields("le la les un une des du de en dans pour avec sur et ou"), func(term string) string { return french.Stem(term, true) }},
 }
 
 // germanStem removes a word's endings. Nouns and verbs with the same root get the same
@@ -60,15 +59,10 @@ var germanEndings = strings.Fields("ung ern em en er es st e n s t")
 
 // Languages are the languages of an index.
 type Languages struct {
-	all           []indexedLanguage
-	ids           map[string]int32 // of the index
-	functionWords map[int32]bool   // terms
-}
-
-// indexedLanguage is a language of an index.
-type indexedLanguage struct {
-	*language
-	stems func() map[string][]int32 // stem -> terms; built at the first query
+	forms         []func(word string) (terms []int32) // by language
+	german        func() map[string][]int32           // its stems; nil if the index has no German
+	ids           map[string]int32                    // of the index
+	functionWords map[int32]bool                      // terms
 }
 
 // FindLanguages finds the languages of an index: its terms, their numbers, the bounds of their
@@ -76,10 +70,10 @@ type indexedLanguage struct {
 func FindLanguages(ids map[string]int32, terms []string, bounds []int32, tools int) *Languages {
 	f := &Languages{ids: ids, functionWords: make(map[int32]bool)}
 	least := max(1, int32(tools/maxToolsPerWord))
-	for i := range languages {
+	for i, language := range languages {
 		var words []int32
 		frequent := 0
-		for _, word := range languages[i].functionWords {
+		for _, word := range language.functionWords {
 			if id, known := ids[termOf(word, Lower)]; known {
 				words = append(words, id)
 				if bounds[id+1]-bounds[id] >= least {
@@ -93,9 +87,10 @@ func FindLanguages(ids map[string]int32, terms []string, bounds []int32, tools i
 		for _, id := range words {
 			f.functionWords[id] = true
 		}
-		f.all = append(f.all, indexedLanguage{&languages[i], sync.OnceValue(func() map[string][]int32 {
-			return f.stems(terms, languages[i].stem)
-		})})
+		stems := sync.OnceValue(func() map[string][]int32 { return f.stems(terms, language.stem) }) // at the first query
+		if f.forms = append(f.forms, func(word string) []int32 { return stems()[language.stem(word)] }); i == 0 {
+			f.german = stems
+		}
 	}
 	return f
 }
@@ -120,39 +115,33 @@ func (f *Languages) Forms(word string) (terms []int32) {
 	if len(word) < minStemLength || !IsOfLetters(word) {
 		return nil
 	}
-	for _, language := range f.all {
-		terms = append(terms, language.stems()[language.stem(word)]...)
+	for _, forms := range f.forms {
+		terms = append(terms, forms(word)...)
 	}
 	return terms
 }
 
-// Compound returns the parts of a word, at most maxParts. A part is given by the terms that are
+// Compound returns the parts of a German word, at most maxParts. A part is given by the terms that are
 // forms of it.
 func (f *Languages) Compound(word string) (parts [][]int32) {
-	if !IsOfLetters(word) {
+	if f.german == nil || !IsOfLetters(word) {
 		return nil
 	}
-	for _, language := range f.all {
-		switch {
-		case !language.hasCompounds:
-		case len(word) < minCompoundLength:
-			return f.separable(nil, language.stems(), word)
-		default:
-			parts = f.compound(nil, language.stems(), word)
-			return parts[:min(len(parts), maxParts)]
-		}
+	if len(word) < minCompoundLength {
+		return f.separable(nil, word)
 	}
-	return nil
+	parts = f.compound(nil, word)
+	return parts[:min(len(parts), maxParts)]
 }
 
 // compound appends the parts of a word: a particle and its verb, or the beginning and the end. The
 // word is cut where both are known, otherwise where the longer of the two is known; the unknown
 // part is cut again.
-func (f *Languages) compound(parts [][]int32, stems map[string][]int32, word string) [][]int32 {
-	if more := f.separable(parts, stems, word); more != nil {
+func (f *Languages) compound(parts [][]int32, word string) [][]int32 {
+	if more := f.separable(parts, word); more != nil {
 		return more
 	}
-	longest, at := 0, 0
+	stems, longest, at := f.german(), 0, 0
 	var first, last []int32
 	for i := minStemLength; i <= len(word)-minRestLength; i++ {
 		begins, ends := stems[germanStem(word[:i])], stems[germanStem(word[i:])]
@@ -173,12 +162,12 @@ func (f *Languages) compound(parts [][]int32, stems map[string][]int32, word str
 	case longest == 0:
 		return parts
 	case first == nil:
-		parts = f.compound(parts, stems, word[:at])
+		parts = f.compound(parts, word[:at])
 	default:
 		parts = append(parts, first)
 	}
 	if last == nil {
-		return f.compound(parts, stems, word[at:])
+		return f.compound(parts, word[at:])
 	}
 	return append(parts, last)
 }
@@ -186,13 +175,13 @@ func (f *Languages) compound(parts [][]int32, stems map[string][]int32, word str
 // separable appends a particle and the verb that it belongs to: "absagen" ~ "sagt ... ab". It
 // returns nil if no tool has the verb. A long particle counts without the verb, whose forms may
 // differ: "Freigabe" ~ "gibt ... frei".
-func (f *Languages) separable(parts [][]int32, stems map[string][]int32, word string) [][]int32 {
+func (f *Languages) separable(parts [][]int32, word string) [][]int32 {
 	for _, particle := range germanParticles {
 		rest, has := strings.CutPrefix(word, particle)
 		if !has || len(rest) < minRestLength {
 			continue
 		}
-		verbs := stems[germanStem(rest)]
+		verbs := f.german()[germanStem(rest)]
 		if verbs == nil {
 			root := strings.TrimSuffix(strings.TrimSuffix(rest, "n"), "e")
 			for _, ending := range germanVerbEndings {

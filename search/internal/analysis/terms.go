@@ -101,8 +101,8 @@ func joinsLetter(text string, start, i int) bool {
 	return isLetter(class)
 }
 
-// The lengths of the longest words that count whole. A longer word is the name of a function,
-// which nobody writes in another way, or if it has a digit, a name and its number.
+// The longest words that count whole. A longer word is the name of a function, which nobody writes in
+// another way, or a name and its number.
 const (
 	maxWholeBytes      = 16
 	maxDigitWholeBytes = 3
@@ -230,8 +230,8 @@ func englishStem(word string) string {
 	return english.Stem(word, true)
 }
 
-// WordAt returns where the run that begins at i ends: a word, a run of ideographs, or a
-// character that is neither. class is the class of the run's first character.
+// WordAt returns where the run that begins at i ends, a word, ideographs or a character that is neither,
+// and the class of its first character.
 func WordAt(text string, i int) (class Class, end int) {
 	class, size := ClassAt(text, i)
 	end = i + size
@@ -256,9 +256,8 @@ func WordAt(text string, i int) (class Class, end int) {
 	return class, end
 }
 
-// isCapitalized reports whether the capital before i begins a word. The last capital of
-// HTTPServer begins Server. The L of URLs does not begin a word: a single lower-case letter at
-// the end is a plural.
+// isCapitalized reports whether the capital before i begins a word, as the S of HTTPServer does. The L
+// of URLs does not: a single lower-case letter at the end is a plural.
 func isCapitalized(text string, i int) bool {
 	for range 2 {
 		if i >= len(text) {
@@ -337,8 +336,7 @@ func lookedUpClassOf(r rune) Class {
 // IsNotHan reports whether a character is not Chinese.
 func IsNotHan(r rune) bool { return !isCommonHan(r) && (r < 0x2e80 || !unicode.Is(unicode.Han, r)) }
 
-// isCommonHan reports whether r is in the block that holds nearly all Chinese characters in
-// use, and nothing else. It spares them the look-up.
+// isCommonHan spares nearly all Chinese characters in use the look-up.
 func isCommonHan(r rune) bool { return 0x4e00 <= r && r <= 0x9fff }
 
 // IsOfLetters reports whether a term is neither a number nor ideographs.

@@ -1,5 +1,5 @@
-// Package bm25f indexes documents for BM25F. Documents and fields are known by their numbers. For each
-// term and document, the index holds the term's impact, which a query only has to weigh and add up:
+// Package bm25f indexes documents for BM25F. For each term and document, the index holds the term's
+// impact, which a query only has to weigh and add up:
 //
 //	impact = idf · f / (K1 + f)
 //	f      = sum over fields of weight · count / (1 - b + b · length / mean length)
@@ -8,11 +8,11 @@ package bm25f
 
 import "slices"
 
-// MaxFields is the most fields of an index.
-const MaxFields = 8
-
-// Name is the field that is the name of a document.
-const Name = 0
+const (
+	MaxFields = 8  // of an index
+	Name      = 0  // the field that is the name of a document
+	NoField   = -1 // stands for a field in which nothing counts
+)
 
 // A Field says how much a field counts.
 type Field struct {
@@ -23,9 +23,6 @@ type Field struct {
 	// add nothing to the length of a field.
 	Wholes int
 }
-
-// NoField stands for a field in which nothing counts.
-const NoField = -1
 
 // An Index never changes. The postings of a term are in the order of documents.
 type Index struct {
@@ -43,7 +40,7 @@ type Index struct {
 
 // A Posting is the impact of one term on one document.
 type Posting struct {
-	doc    uint32 // the document, and inName
+	doc    uint32 // and inName
 	Impact float32
 }
 

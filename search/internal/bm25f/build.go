@@ -17,10 +17,8 @@ import (
 //	merge:   terms of all workers -> term numbers; document frequencies, mean lengths
 //	worker:  counts -> impacts -> postings, each in its place
 //
-// The place of a posting follows from the frequencies that the earlier workers counted.
-// The workers therefore need no locks. The postings of a term are in the order of
-// documents, whatever the number of workers. The number of a term may differ, but no
-// result depends on it.
+// The place of a posting follows from the frequencies that the earlier workers counted, so the workers
+// need no locks. The number of a term depends on the number of workers, but no result does.
 
 // minRun is the fewest documents for which another worker is worth its cost.
 const minRun = 256
@@ -55,9 +53,7 @@ type cell struct {
 	counts [MaxFields]uint16
 }
 
-// cellBlock is how many cells are allocated at once. A single growing slice would copy them again
-// and again.
-const cellBlock = 1 << 12
+const cellBlock = 1 << 12 // cells that are allocated at once
 
 func newCounter(fields []Field) *Counter { return &Counter{Analyzer: analysis.New(), fields: fields} }
 
