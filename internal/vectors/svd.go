@@ -19,11 +19,9 @@ import (
 //	V = Y W Λ^-½                              right singular vectors
 //	A V                                       left singular vectors times singular values
 //
-// The time is proportional to entries · rank, plus (rows + columns) · rank². Nothing of size
-// rows · columns is ever in memory.
-//
-// The same matrix gives the same bits on every machine: the random numbers have a fixed seed, every
-// sum has a fixed order, and conversions forbid fused multiplications.
+// The time is proportional to entries · rank, plus (rows + columns) · rank². The same matrix gives the
+// same bits on every machine: the random numbers have a fixed seed, every sum has a fixed order, and
+// conversions forbid fused multiplications.
 
 const (
 	oversampling = 16    // directions beyond the rank; they make the last vectors within it exact
@@ -32,7 +30,7 @@ const (
 	noise        = 1e-10 // the same for eigenvalues, as a share of the largest
 )
 
-// A Sparse is sparse.
+// A Sparse is a sparse matrix.
 type Sparse struct {
 	Rows    int
 	Columns [][]Entry // each by ascending row
