@@ -29,9 +29,8 @@ import (
 // blanks and hyphens. Names have a second spelling, with "_" between camel-case parts too.
 // letters.Word.Like is the likeness of a word to a part, from 0 to 1.
 //
-// Names and descriptions are scanned. Likeness is computed only for the distinct parts of all
-// names, of which even a large catalog has few. Tools are numbered in the order of their names,
-// which breaks ties.
+// Likeness is computed only for the distinct parts of all names, of which even a large catalog has
+// few. Tools are numbered in the order of their names, which breaks ties.
 
 const (
 	fuzzyByName      = 2  // the least score of a tool whose name contains the query
@@ -128,11 +127,10 @@ func newFuzzyTool(doc *Document) fuzzyTool {
 
 // share returns how much of the name the query is, or 0 if the name does not contain it.
 func (t *fuzzyTool) share(query string) (share float64) {
-	if strings.Contains(t.name, query) {
-		share = float64(utf8.RuneCountInString(query)) / float64(utf8.RuneCountInString(t.name))
-	}
-	if strings.Contains(t.parts, query) {
-		share = max(share, float64(utf8.RuneCountInString(query))/float64(utf8.RuneCountInString(t.parts)))
+	for _, name := range [...]string{t.name, t.parts} {
+		if name != "" && strings.Contains(name, query) {
+			share = max(share, float64(utf8.RuneCountInString(query))/float64(utf8.RuneCountInString(name)))
+		}
 	}
 	return share
 }
@@ -233,11 +231,11 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	if len(query.words) == 0 {
 		return Explanation{}, ctx.Err()
 	}
-	if share := tool.share(query.folded); share > 0 {
-		return Explanation{Score: fuzzyByName + share, Parts: []Contribution{{query.folded, "name", fuzzyByName + share,
-			fmt.Sprintf("the name contains it; it is %.3f of the name", share)}}}, nil
-	}
 	var e Explanation
+	if share := tool.share(query.folded); share > 0 {
+		e.add(Contribution{query.folded, "name", fuzzyByName + share, fmt.Sprintf("the name contains it; it is %.3f of the name", share)})
+		return e, nil
+	}
 	if !slices.ContainsFunc(query.words, func(w letters.Word) bool { return tool.place(&w) == "" }) {
 		e.add(Contribution{Score: fuzzyByWords, Detail: "the name or the description has every word"})
 		for i := range query.words {
@@ -251,16 +249,13 @@ func (x *fuzzyIndex) Explain(ctx context.Context, q Query, doc int) (Explanation
 	}
 	words := float64(len(query.parts))
 	for i := range query.parts {
-		part := Contribution{Term: query.parts[i].Text, Detail: "not found"}
-		nearest, most := "", 0.0
+		part, most := Contribution{Term: query.parts[i].Text, Detail: "not found"}, 0.0
 		for _, name := range partsOf(x.docs[doc].Name) {
 			word := letters.NewWord(name)
 			if likeness := query.parts[i].Like(&word, x.floor); likeness > most && i < maxAlikeWords {
-				nearest, most = name, likeness
+				most = likeness
+				part = Contribution{part.Term, "name", most / words, fmt.Sprintf("%.3f like %q, of %g words", most, name, words)}
 			}
-		}
-		if most > 0 {
-			part = Contribution{part.Term, "name", most / words, fmt.Sprintf("%.3f like %q, of %g words", most, nearest, words)}
 		}
 		e.add(part)
 	}

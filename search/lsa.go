@@ -26,8 +26,6 @@ import (
 //
 // LSA alone finds less than BM25, because tools of one topic look alike. In a Hybrid it adds what the words
 // miss; docs/searchers.md says how much.
-//
-// So LSA is for long tasks, and for questions in a language other than the tools'.
 
 const (
 	defaultLSADimensions = 64
@@ -90,21 +88,17 @@ func (o LSAOptions) over(ctx context.Context, words *bm25, err error) (Searcher,
 	// In the order of their texts: the numbers of terms depend on how many workers built the index.
 	order := ascending(len(words.Terms))
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(words.Terms[a], words.Terms[b]) })
-	factors, err := vectors.Decompose(ctx, matrixOf(words, order), min(cmp.Or(max(o.Dimensions, 0), defaultLSADimensions), maxLSADimensions))
+	dimensions := min(cmp.Or(max(o.Dimensions, 0), defaultLSADimensions), maxLSADimensions)
+	tools, sorted, err := vectors.Decompose(ctx, matrixOf(words, order), dimensions)
 	if err != nil {
 		return nil, err
 	}
-	x := &lsa{
-		options: o, words: words,
-		tools: vectors.Matrix{Dimensions: factors.Rank, Numbers: factors.Left},
-		terms: vectors.Matrix{Dimensions: factors.Rank, Numbers: make([]float32, len(factors.Right))},
-	}
+	x := &lsa{options: o, words: words, tools: tools, terms: vectors.NewMatrix(sorted.Rows, sorted.Width)}
 	for i, term := range order {
-		copy(x.terms.Row(int(term)), factors.Right[i*factors.Rank:])
+		copy(x.terms.Row(int(term)), sorted.Row(i))
 	}
 	for doc := range words.docs {
-		tool := x.tools.Row(doc)
-		copy(tool, vectors.Normalized(tool))
+		copy(tools.Row(doc), vectors.Normalized(tools.Row(doc)))
 	}
 	return x, ctx.Err()
 }
@@ -123,14 +117,11 @@ func matrixOf(words *bm25, order []int32) vectors.Sparse {
 			scale[doc] = float32(1 / math.Sqrt(math.Sqrt(square)))
 		}
 	}
-	entries := make([]vectors.Entry, 0, len(words.Postings))
 	matrix := vectors.Sparse{Rows: len(words.docs), Columns: make([][]vectors.Entry, len(order))}
 	for i, term := range order {
-		from := len(entries)
 		for _, p := range words.List(term) {
-			entries = append(entries, vectors.Entry{Row: p.Doc(), Value: p.Impact * scale[p.Doc()]})
+			matrix.Columns[i] = append(matrix.Columns[i], vectors.Entry{Row: p.Doc(), Value: p.Impact * scale[p.Doc()]})
 		}
-		matrix.Columns[i] = entries[from:]
 	}
 	return matrix
 }
@@ -140,7 +131,7 @@ func (x *lsa) String() string { return "LSA" }
 // read returns the query's terms, weighed, and its vector: the sum of the terms' vectors times their
 // weights. The vector is nil if the terms have no direction.
 func (x *lsa) read(q Query) (terms []bm25Term, vector []float32) {
-	sum := make([]float32, x.tools.Dimensions)
+	sum := make([]float32, x.tools.Width)
 	x.words.with(func(s *bm25Scratch) {
 		s.read(q)
 		for _, group := range s.query.groups {
@@ -185,7 +176,7 @@ func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error
 	}
 	cosine := x.cosine(vector, number)
 	part := Contribution{Term: q.text(), Score: above(cosine, minLSAScore)}
-	part.Detail = fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.tools.Dimensions)
+	part.Detail = fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.tools.Width)
 	if part.Score == 0 {
 		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above 0", cosine)
 	}

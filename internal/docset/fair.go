@@ -2,9 +2,6 @@ package docset
 
 import "maps"
 
-// The places of a result, shared among queries and among namespaces. A server whose tools repeat every
-// word that a user may say cannot hide all other servers.
-
 // Interleave merges lists rank by rank: the first item of each list, then the second of each, and so
 // on. An item whose key came before is left out, but a single list is returned as it is.
 func Interleave[T any, K comparable](lists [][]T, key func(item T) K) []T {
@@ -30,7 +27,8 @@ func Interleave[T any, K comparable](lists [][]T, key func(item T) K) []T {
 	return merged
 }
 
-// A PlaceRule says how many places of a result one namespace may have. T is an item of a result.
+// A PlaceRule says how many places of a result one namespace may have, so that a server whose tools repeat
+// every word that a user may say cannot hide all other servers. T is an item of a result.
 type PlaceRule[T any] struct {
 	Most      int                  // places for one namespace, at least 1
 	Doc       func(item T) int     // its document

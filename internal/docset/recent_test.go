@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 
@@ -53,4 +54,33 @@ func TestOtherKeysAreNotKept(t *testing.T) {
 		assert.NoError(t, err)
 	}
 	assert.Equal(t, 2, built)
+}
+
+// Calls for the same key wait for the one that builds. If that one gives up, the next call builds.
+func TestValuesAreBuiltOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recent, built := docset.NewRecent[int, int](8, equal), 0
+		ctx, cancel := context.WithCancel(t.Context())
+		ask := func(ctx context.Context) (int, error) {
+			return recent.Of(ctx, 1, func(ctx context.Context) (int, error) {
+				built++
+				if built == 1 {
+					<-ctx.Done()
+				}
+				return built, ctx.Err()
+			})
+		}
+		go func() { _, _ = ask(ctx) }()
+		synctest.Wait()
+		var answers [2]int
+		for i := range answers {
+			go func() { answers[i], _ = ask(t.Context()) }()
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, built, "while the first builds")
+		cancel()
+		synctest.Wait()
+		assert.Equal(t, [2]int{2, 2}, answers)
+		assert.Equal(t, 2, built)
+	})
 }

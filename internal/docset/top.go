@@ -46,13 +46,9 @@ func (t *Top) Wants(score float64, number int32) bool {
 
 // Add keeps the tool if it may be among the best. Its score is above 0.
 func (t *Top) Add(score float64, number int32) {
-	if t.Wants(score, number) {
-		t.add(score, number)
+	if !t.Wants(score, number) {
+		return
 	}
-}
-
-// add is apart from Add so that Add is inlined: most tools of a long list are not kept.
-func (t *Top) add(score float64, number int32) {
 	if t.Items = append(t.Items, Scored{score, number}); len(t.Items) == 2*t.limit {
 		t.Best()
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,7 +85,7 @@ func (s *File) Save(ctx context.Context, keys []string, vectors [][]float32) err
 		added = binary.LittleEndian.AppendUint32(added, uint32(len(vector)))
 		added, _ = binary.Append(added, binary.LittleEndian, vector) // fails only for other types
 	}
-	limit := int(min(s.MaxBytes, math.MaxInt)) - fileHead
+	limit := int(s.MaxBytes) - fileHead
 	if len(added) > limit {
 		return fmt.Errorf("%d bytes of vectors in a store of %d", len(added), limit)
 	}

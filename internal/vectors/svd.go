@@ -19,11 +19,9 @@ import (
 //	V = Y W Λ^-½                              right singular vectors
 //	A V                                       left singular vectors times singular values
 //
-// The time is proportional to entries · rank, plus (rows + columns) · rank². Nothing of size
-// rows · columns is ever in memory.
-//
-// The same matrix gives the same bits on every machine: the random numbers have a fixed seed, every
-// sum has a fixed order, and conversions forbid fused multiplications.
+// The time is proportional to entries · rank, plus (rows + columns) · rank². The same matrix gives the
+// same bits on every machine: the random numbers have a fixed seed, every sum has a fixed order, and
+// conversions forbid fused multiplications.
 
 const (
 	oversampling = 16    // directions beyond the rank; they make the last vectors within it exact
@@ -32,7 +30,7 @@ const (
 	noise        = 1e-10 // the same for eigenvalues, as a share of the largest
 )
 
-// A Sparse is sparse.
+// A Sparse is a sparse matrix.
 type Sparse struct {
 	Rows    int
 	Columns [][]Entry // each by ascending row
@@ -44,83 +42,62 @@ type Entry struct {
 	Value float32
 }
 
-// Factors are A V and V, where the columns of V are right singular vectors of A, those of the
-// largest singular values first. They are zero beyond the rank of A.
-type Factors struct {
-	Rank  int
-	Left  []float32 // A V: Rank numbers for each row of A
-	Right []float32 // V: Rank numbers for each column of A
-}
-
-// Decompose computes the singular vectors of the rank largest singular values, or of all if there
-// are fewer. It fails only if ctx is done.
-func Decompose(ctx context.Context, a Sparse, rank int) (Factors, error) {
+// Decompose computes the singular vectors of the rank largest singular values, or of all if there are
+// fewer: A V and V, where the columns of V are right singular vectors of A, those of the largest singular
+// values first. They are zero beyond the rank of A. It fails only if ctx is done.
+func Decompose(ctx context.Context, a Sparse, rank int) (left, right Matrix, err error) {
 	rank = max(0, min(rank, a.Rows, len(a.Columns)))
 	width := min(rank+oversampling, a.Rows, len(a.Columns))
-	x, y := newBlock(a.Rows, width), newBlock(len(a.Columns), width)
+	x, y := NewMatrix(a.Rows, width), NewMatrix(len(a.Columns), width)
 	x.randomize()
-	for range iterations {
-		if err := a.timesTransposed(ctx, y, x); err != nil {
-			return Factors{}, err
-		}
-		if err := a.times(ctx, x, y); err != nil {
-			return Factors{}, err
-		}
+	for i := 0; i < iterations && ctx.Err() == nil; i++ {
+		a.timesTransposed(ctx, y, x)
+		a.times(ctx, x, y)
 		x.orthonormalize()
 	}
-	if err := a.timesTransposed(ctx, y, x); err != nil {
-		return Factors{}, err
-	}
+	a.timesTransposed(ctx, y, x)
 	values, vectors := eigen(y.gram(), width)
-	right := newBlock(len(a.Columns), rank)
-	for i := range y.rows {
-		from, to := y.row(i), right.row(i)
-		for c := range to {
+	left, right = NewMatrix(a.Rows, rank), NewMatrix(len(a.Columns), rank)
+	for i := range y.Rows {
+		for c := range right.Row(i) {
 			if values[c] > noise*values[0] {
-				to[c] = float32(project(from, vectors[c]) / math.Sqrt(values[c]))
+				sum := 0.0
+				for j, v := range y.Row(i) {
+					sum += float64(float64(v) * vectors[c][j])
+				}
+				right.Row(i)[c] = float32(sum / math.Sqrt(values[c]))
 			}
 		}
 	}
-	left := newBlock(a.Rows, rank)
-	if err := a.times(ctx, left, right); err != nil {
-		return Factors{}, err
-	}
-	return Factors{Rank: rank, Left: left.data, Right: right.data}, nil
-}
-
-func project(row []float32, direction []float64) (sum float64) {
-	for i, v := range row {
-		sum += float64(float64(v) * direction[i])
-	}
-	return sum
+	a.times(ctx, left, right)
+	return left, right, ctx.Err()
 }
 
 // columnsBetweenChecks is how many columns are multiplied between two checks of the context.
 const columnsBetweenChecks = 256
 
 // timesTransposed sets y = Aᵀ x.
-func (a Sparse) timesTransposed(ctx context.Context, y, x block) error {
-	clear(y.data)
-	return a.each(ctx, func(row, column int, value float32) { addScaled(y.row(column), x.row(row), value) })
+func (a Sparse) timesTransposed(ctx context.Context, y, x Matrix) {
+	clear(y.Numbers)
+	a.each(ctx, func(row, column int, value float32) { addScaled(y.Row(column), x.Row(row), value) })
 }
 
 // times sets x = A y.
-func (a Sparse) times(ctx context.Context, x, y block) error {
-	clear(x.data)
-	return a.each(ctx, func(row, column int, value float32) { addScaled(x.row(row), y.row(column), value) })
+func (a Sparse) times(ctx context.Context, x, y Matrix) {
+	clear(x.Numbers)
+	a.each(ctx, func(row, column int, value float32) { addScaled(x.Row(row), y.Row(column), value) })
 }
 
-// each calls f for every entry, column by column, and fails only if ctx is done.
-func (a Sparse) each(ctx context.Context, f func(row, column int, value float32)) error {
+// each calls f for every entry, column by column, until ctx is done.
+func (a Sparse) each(ctx context.Context, f func(row, column int, value float32)) {
 	for c, column := range a.Columns {
 		if c%columnsBetweenChecks == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return
 		}
 		for _, entry := range column {
 			f(int(entry.Row), c, entry.Value)
 		}
 	}
-	return ctx.Err()
 }
 
 func addScaled(to, from []float32, factor float32) {
@@ -130,36 +107,38 @@ func addScaled(to, from []float32, factor float32) {
 	}
 }
 
-// A block is a dense matrix of many rows and few columns, by row.
-type block struct {
-	rows, width int
-	data        []float32
+// A Matrix is a dense matrix of many rows and few columns.
+type Matrix struct {
+	Rows, Width int
+	Numbers     []float32 // row by row
 }
 
-func newBlock(rows, width int) block { return block{rows, width, make([]float32, rows*width)} }
+// NewMatrix returns a matrix of zeros.
+func NewMatrix(rows, width int) Matrix { return Matrix{rows, width, make([]float32, rows*width)} }
 
-func (b block) row(i int) []float32 { return b.data[i*b.width : (i+1)*b.width] }
+// Row returns a row, which shares its numbers with the matrix.
+func (m Matrix) Row(i int) []float32 { return m.Numbers[i*m.Width : (i+1)*m.Width] }
 
 // randomize sets every element to a number between -1 and 1, by the generator SplitMix64 from a
 // fixed seed. Random signs would not do: small blocks of them are often singular.
-func (b block) randomize() {
+func (b Matrix) randomize() {
 	state := uint64(0)
-	for i := range b.data {
+	for i := range b.Numbers {
 		state += 0x9e3779b97f4a7c15
 		z := state
 		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 		z = (z ^ z>>27) * 0x94d049bb133111eb
-		b.data[i] = float32(int32((z^z>>31)>>32)) / (1 << 31)
+		b.Numbers[i] = float32(int32((z^z>>31)>>32)) / (1 << 31)
 	}
 }
 
 // gram returns bᵀb.
-func (b block) gram() []float64 {
-	n := b.width
+func (b Matrix) gram() []float64 {
+	n := b.Width
 	g := make([]float64, n*n)
 	wide := make([]float64, n)
-	for r := range b.rows {
-		for i, v := range b.row(r) {
+	for r := range b.Rows {
+		for i, v := range b.Row(r) {
 			wide[i] = float64(v)
 		}
 		for i, v := range wide {
@@ -179,8 +158,8 @@ func (b block) gram() []float64 {
 
 // orthonormalize makes the columns orthonormal, by Cholesky's factors of bᵀb: b becomes b R^-1.
 // A column that depends on those before it becomes zero.
-func (b block) orthonormalize() {
-	n := b.width
+func (b Matrix) orthonormalize() {
+	n := b.Width
 	lower := b.gram() // becomes Rᵀ
 	inverse := make([]float64, n)
 	for j := range n {
@@ -200,8 +179,8 @@ func (b block) orthonormalize() {
 		}
 	}
 	wide := make([]float64, n)
-	for r := range b.rows {
-		row := b.row(r)
+	for r := range b.Rows {
+		row := b.Row(r)
 		for j := range n {
 			sum := float64(row[j])
 			for k, v := range lower[j*n : j*n+j] {

@@ -24,9 +24,9 @@ func matrixOf(rows, columns int, at func(row, column int) float64) Sparse {
 }
 
 // column is one column of a factor.
-func column(data []float32, rank, c int) (v []float64) {
-	for i := c; i < len(data); i += rank {
-		v = append(v, float64(data[i]))
+func column(m Matrix, c int) (v []float64) {
+	for i := range m.Rows {
+		v = append(v, float64(m.Row(i)[c]))
 	}
 	return v
 }
@@ -38,11 +38,11 @@ func product(a, b []float64) (sum float64) {
 	return sum
 }
 
-func decomposed(t *testing.T, a Sparse, rank int) Factors {
+func decomposed(t *testing.T, a Sparse, rank int) (left, right Matrix) {
 	t.Helper()
-	f, err := Decompose(t.Context(), a, rank)
+	left, right, err := Decompose(t.Context(), a, rank)
 	require.NoError(t, err)
-	return f
+	return left, right
 }
 
 // waves is the orthonormal basis of the discrete cosine transform.
@@ -64,10 +64,10 @@ func TestDecomposeFindsTheSingularValues(t *testing.T) {
 		}
 		return sum
 	})
-	f := decomposed(t, a, rank)
-	require.Equal(t, rank, f.Rank)
+	lefts, rights := decomposed(t, a, rank)
+	require.Equal(t, rank, lefts.Width)
 	for k := range rank {
-		left, right := column(f.Left, rank, k), column(f.Right, rank, k)
+		left, right := column(lefts, k), column(rights, k)
 		assert.InDelta(t, singular(k), math.Sqrt(product(left, left)), 1e-4, "singular value %d", k)
 		assert.InDelta(t, singular(k), math.Abs(product(left, waves(rows, k))), 1e-4, "left vector %d", k)
 		assert.InDelta(t, 1, math.Abs(product(right, waves(columns, k))), 1e-4, "right vector %d", k)
@@ -85,10 +85,10 @@ func TestDecomposeKeepsMostOfRandomMatrices(t *testing.T) {
 		}
 		return random.Float64()
 	})
-	dense := newBlock(columns, rows)
+	dense := NewMatrix(columns, rows)
 	for c, column := range a.Columns {
 		for _, e := range column {
-			dense.row(c)[e.Row] = e.Value
+			dense.Row(c)[e.Row] = e.Value
 		}
 	}
 	values, _ := eigen(dense.gram(), rows)
@@ -96,9 +96,9 @@ func TestDecomposeKeepsMostOfRandomMatrices(t *testing.T) {
 	for _, v := range values[:rank] {
 		exact += v
 	}
-	f := decomposed(t, a, rank)
+	left, _ := decomposed(t, a, rank)
 	kept := 0.0
-	for _, v := range f.Left {
+	for _, v := range left.Numbers {
 		kept += float64(v) * float64(v)
 	}
 	assert.InDelta(t, exact, kept, 0.03*exact)
@@ -108,34 +108,37 @@ func TestDecomposeKeepsMostOfRandomMatrices(t *testing.T) {
 // A matrix of a low rank has no more directions than its rank, whatever is asked for.
 func TestDecomposeOfLowRank(t *testing.T) {
 	a := matrixOf(30, 40, func(r, c int) float64 { return float64(r%3) * float64(1+c%2) }) // of rank 1
-	f := decomposed(t, a, 20)
-	require.Equal(t, 20, f.Rank)
+	left, right := decomposed(t, a, 20)
+	require.Equal(t, 20, left.Width)
 	for r := range 30 {
 		for c := range 40 {
 			sum := 0.0
-			for k := range f.Rank {
-				sum += float64(f.Left[r*f.Rank+k]) * float64(f.Right[c*f.Rank+k])
+			for k, v := range left.Row(r) {
+				sum += float64(v) * float64(right.Row(c)[k])
 			}
 			assert.InDelta(t, float64(r%3)*float64(1+c%2), sum, 1e-4, "row %d, column %d", r, c)
 		}
 	}
-	for k := 1; k < f.Rank; k++ {
-		assert.InDelta(t, 0, product(column(f.Left, f.Rank, k), column(f.Left, f.Rank, k)), 1e-6, "direction %d", k)
+	for k := 1; k < left.Width; k++ {
+		assert.InDelta(t, 0, product(column(left, k), column(left, k)), 1e-6, "direction %d", k)
 	}
 }
 
 // Nothing is lost of a matrix that has no more rows than the rank.
 func TestDecomposeOfFewRows(t *testing.T) {
 	for n := 1; n <= 20; n++ {
-		f := decomposed(t, matrixOf(n, n, func(r, c int) float64 {
+		left, _ := decomposed(t, matrixOf(n, n, func(r, c int) float64 {
 			if r == c {
 				return float64(1 + r%3)
 			}
 			return 0
 		}), n)
 		for r := range n {
-			row := column(f.Left[r*n:(r+1)*n], 1, 0)
-			assert.InDelta(t, float64(1+r%3), math.Sqrt(product(row, row)), 1e-4, "length of row %d of %d", r, n)
+			sum := 0.0
+			for _, v := range left.Row(r) {
+				sum += float64(v) * float64(v)
+			}
+			assert.InDelta(t, float64(1+r%3), math.Sqrt(sum), 1e-4, "length of row %d of %d", r, n)
 		}
 	}
 }
@@ -147,17 +150,18 @@ func TestDecomposeOfNothing(t *testing.T) {
 		"no columns": {Rows: 3},
 		"only zeros": {Rows: 3, Columns: make([][]Entry, 3)},
 	} {
-		f := decomposed(t, a, 2)
-		for _, v := range append(f.Left, f.Right...) {
+		left, right := decomposed(t, a, 2)
+		for _, v := range append(left.Numbers, right.Numbers...) {
 			assert.Zero(t, v, name)
 		}
 	}
-	assert.Zero(t, decomposed(t, matrixOf(2, 2, func(int, int) float64 { return 1 }), -1).Rank)
+	left, _ := decomposed(t, matrixOf(2, 2, func(int, int) float64 { return 1 }), -1)
+	assert.Zero(t, left.Width)
 }
 
 func TestDecomposeStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Decompose(ctx, matrixOf(5, 5, func(r, c int) float64 { return float64(r + c) }), 2)
+	_, _, err := Decompose(ctx, matrixOf(5, 5, func(r, c int) float64 { return float64(r + c) }), 2)
 	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -51,12 +51,3 @@ func Dot(a, b []float32) float32 {
 	}
 	return (s0 + s1) + (s2 + s3)
 }
-
-// A Matrix has vectors of the same length as rows.
-type Matrix struct {
-	Dimensions int
-	Numbers    []float32 // row by row
-}
-
-// Row returns a row, which shares its numbers with the matrix.
-func (m *Matrix) Row(i int) []float32 { return m.Numbers[i*m.Dimensions : (i+1)*m.Dimensions] }

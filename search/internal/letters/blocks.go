@@ -20,12 +20,7 @@ import (
 // Of equally long blocks the first in a counts, then the first in b. If b has 200 code points
 // or more, a code point that makes up more than 1 % of b (occurs more than len(b)/100 + 1
 // times) is popular. A block cannot start from a popular code point, but it may grow over
-// them. Hence the ratio is not symmetric, and long prose scores low for the letters that a
-// short query shares with all prose.
-//
-// A block is found by walking a and looking up where b has the same code point:
-//
-//	text -- letters, sorted --> places in b -- run ending there --> longest block
+// them. So long prose scores low for the letters that a short query shares with all prose.
 
 // The most code points of a query and of a text that are compared. With these bounds, one ratio
 // takes at most about ten milliseconds, in the worst case of one-letter blocks.
@@ -168,8 +163,7 @@ func (f *BlockFinder) Matched(ctx context.Context) (matched int, err error) {
 	return matched, nil
 }
 
-// longest finds the longest block within a span. Of equally long blocks it takes the first in
-// a, then the first in b.
+// longest finds the longest block within a span.
 func (f *BlockFinder) longest(s span) (besti, bestj, best int) {
 	besti, bestj = s.alo, s.blo
 	f.stamp++ // the first row has no row above

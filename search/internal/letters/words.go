@@ -21,8 +21,7 @@ import (
 //	                               counts as 0
 //
 // With 0.7, a slip in a word of four letters passes (file, fiel: 0.75). A slip in a word of
-// three letters does not (get, set: 0.67), since that is mostly a different word. An
-// abbreviation just passes; its likeness grows with the share of the part that it keeps.
+// three letters does not (get, set: 0.67), since that is mostly a different word.
 
 // DefaultLikeness is the usual floor of a likeness.
 const DefaultLikeness = 0.7
