@@ -102,7 +102,11 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 		if t.schema == nil && t.err == nil {
 			size, err := foreign.Guard(func() (int, error) { return t.read(info) })
 			t.err = err
-			c.grow(size+minKept, doc, t)
+			c.mu.Lock()
+			if c.size += size + minKept; c.size > maxKept {
+				c.kept, c.size = nil, 0
+			}
+			c.mu.Unlock()
 		}
 		if t.err != nil {
 			return "", t.err
@@ -122,24 +126,13 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 func (c *Checker) of(doc int) *checked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t, known := c.kept[doc]
-	if !known {
-		if c.kept == nil {
-			c.kept = make(map[int]*checked)
-		}
-		t = &checked{gate: make(foreign.Gate, 1)}
-		c.kept[doc] = t
+	if c.kept == nil {
+		c.kept = make(map[int]*checked)
 	}
-	return t
-}
-
-// grow counts the memory of a schema, and drops all others once they take too much.
-func (c *Checker) grow(size, doc int, t *checked) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.size += size; c.size > maxKept {
-		c.kept, c.size = map[int]*checked{doc: t}, size
+	if c.kept[doc] == nil {
+		c.kept[doc] = &checked{gate: make(foreign.Gate, 1)}
 	}
+	return c.kept[doc]
 }
 
 const schemaURL = "tool:///parameters" // the address of each schema
