@@ -65,13 +65,10 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 	if last != nil && len(list) == len(last.list) && !slices.ContainsFunc(last.list, isOther) {
 		return last, nil
 	}
-	slices.SortFunc(list, func(a, b listed) int {
-		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.number, b.number))
-	})
-	for i := 1; i < len(list); i++ {
-		if list[i].name == list[i-1].name {
-			list[i].twins = list[i-1].twins + 1
-		}
+	twins := make(map[string]int)
+	for i := range list {
+		list[i].twins = twins[list[i].name]
+		twins[list[i].name]++
 	}
 	// Most of the time is spent waiting for memory: a schema has 50 fields.
 	err = foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(list), func(_ context.Context, i int) error {
@@ -81,8 +78,11 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 	return answerOf(list), err
 }
 
-// answerOf returns the answer of sorted tools with prints.
+// answerOf returns the answer of tools with prints.
 func answerOf(list []listed) *answer {
+	slices.SortStableFunc(list, func(a, b listed) int {
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.twins, b.twins))
+	})
 	a := &answer{list: list}
 	for _, l := range list {
 		a.print = 31*a.print + l.print
@@ -101,9 +101,6 @@ func merged(answers []*answer) *answer {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b listed) int {
-		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.twins, b.twins))
-	})
 	return answerOf(list)
 }
 
