@@ -16,8 +16,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
-// An answer is the tools that a Source returned, and their definitions. It does not change.
+// An answer is the tools that a Source returned to callers, and their definitions. It does not change.
 type answer struct {
+	of    *caller           // nil means several
 	list  []listed          // by name: a server that lists its tools in another order counts as unchanged
 	print schemacheck.Print // of all definitions; 0 means that there are none
 }
@@ -39,9 +40,9 @@ type definition struct {
 	problem    string // why there is none
 }
 
-// read asks a Source. It returns the last answer if the Source returned the same tools with the same
+// read asks a Source for a caller. It returns the last answer if the Source returned the same tools with the same
 // definitions; last may be nil. It fails if the Source fails, or has no tools.
-func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
+func read(ctx context.Context, of *caller, ask Source, last *answer) (*answer, error) {
 	tools, err := ask(ctx)
 	switch {
 	case err != nil:
@@ -75,15 +76,15 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 		list[i].print = list[i].hash() + schemacheck.Print(list[i].twins)
 		return nil
 	})
-	return answerOf(list), err
+	return answerOf(of, list), err
 }
 
 // answerOf returns the answer of tools with prints.
-func answerOf(list []listed) *answer {
+func answerOf(of *caller, list []listed) *answer {
 	slices.SortStableFunc(list, func(a, b listed) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.twins, b.twins))
 	})
-	a := &answer{list: list}
+	a := &answer{of: of, list: list}
 	for _, l := range list {
 		a.print = 31*a.print + l.print
 	}
@@ -101,7 +102,7 @@ func merged(answers []*answer) *answer {
 			}
 		}
 	}
-	return answerOf(list)
+	return answerOf(nil, list)
 }
 
 // sameAs reports whether two answers have the same definitions. Both may be nil, which is like no answer.

@@ -91,7 +91,7 @@ func (s *Sources) ask(ctx context.Context, of *caller, c *call, current *answer)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		a, err := read(ctx, g.Source, current)
+		a, err := read(ctx, of, g.Source, current)
 		if err == nil {
 			s.take(of, c.number, a)
 		}

@@ -142,7 +142,7 @@ var errReturns = errors.New("tools went and came back, several times")
 func (v *View) show(of *caller) {
 	last, g, isChanged := of.shown, v.groups[of.group], !of.current.sameAs(of.shown.answer)
 	if last.answer != of.current || last.number != v.number {
-		of.shown = v.place(of.group, of.current)
+		of.shown = v.place(of.current)
 	}
 	for i, doc := range of.shown.docs {
 		v.Tools[doc] = of.shown.tools[i]

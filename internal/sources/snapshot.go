@@ -25,9 +25,9 @@ type Snapshot struct {
 
 	number  int // one more than that of the snapshot before
 	groups  []*group
-	of      []int   // the groups of Tools
-	parts   []part  // by group
-	replies []reply // that the snapshot before does not have
+	of      []int     // the groups of Tools
+	parts   []part    // by group
+	answers []*answer // that the snapshot before does not have
 }
 
 // part is what a snapshot has of a group's Source.
@@ -62,10 +62,10 @@ type placed struct {
 }
 
 // place returns the tools of an answer whose definitions the snapshot has.
-func (s *Snapshot) place(group int, a *answer) placed {
+func (s *Snapshot) place(a *answer) placed {
 	p := placed{answer: a, number: s.number, names: make(map[string]bool)}
 	for _, l := range a.list {
-		e := s.parts[group].entries[l.print]
+		e := s.parts[a.of.group].entries[l.print]
 		for _, note := range e.notes {
 			p.lines = append(p.lines, fmt.Sprintf("tool %d, %s: %s", l.number, naming.Quoted(l.name), note))
 		}
@@ -77,16 +77,16 @@ func (s *Snapshot) place(group int, a *answer) placed {
 	return p
 }
 
-// snapshot returns the snapshot of answers, by group. A tool that cannot be in a catalog is left out, and
+// snapshot returns the snapshot of answers to callers, by group. A tool that cannot be in a catalog is left out, and
 // costs the others nothing. The tools of callers take no names from others, who may not see them.
-func (s *Sources) snapshot(answers []*answer) *Snapshot {
+func (s *Sources) snapshot(answers [][]*answer) *Snapshot {
 	next := &Snapshot{groups: s.groups}
 	taken := maps.Clone(s.fixed)
 	for i, g := range s.groups {
 		for _, fixed := range g.fixed {
 			next.add(i, wrapped(fixed.tool, fixed.info), fixed.info, fixed.name)
 		}
-		p := part{answers[i], make(map[schemacheck.Print]*entry), g.PerCaller == nil}
+		p := part{merged(answers[i]), make(map[schemacheck.Print]*entry), g.PerCaller == nil}
 		next.parts = append(next.parts, p)
 		for _, l := range p.answer.list {
 			e := &entry{doc: -1}
