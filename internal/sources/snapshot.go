@@ -22,10 +22,10 @@ type Snapshot struct {
 	Tools []tool.BaseTool    // as an agent gets them; nil for a tool of a Source, of which each caller has its own
 	Infos []*schema.ToolInfo // of Tools, as the model sees them
 	Names []string           // of Tools, their own
+	Of    []int              // the groups of Tools
 
 	number  int // one more than that of the snapshot before
 	groups  []*group
-	of      []int     // the groups of Tools
 	parts   []part    // by group
 	answers []*answer // that the snapshot before does not have
 }
@@ -105,7 +105,7 @@ func (s *Sources) snapshot(answers [][]*answer) *Snapshot {
 
 func (s *Snapshot) add(group int, t tool.BaseTool, info *schema.ToolInfo, name string) {
 	s.Tools, s.Infos = append(s.Tools, t), append(s.Infos, info)
-	s.Names, s.of = append(s.Names, name), append(s.of, group)
+	s.Names, s.Of = append(s.Names, name), append(s.Of, group)
 }
 
 // admitted returns a definition of a Source as providers take it, frozen, and says what is wrong with it. It
@@ -155,12 +155,9 @@ func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *sc
 	return mended
 }
 
-// Group returns the group of a tool.
-func (s *Snapshot) Group(i int) int { return s.of[i] }
-
 // Yields returns the problem of a tool that is left out, since the agent has another of its name.
 func (s *Snapshot) Yields(i int) Problem {
-	g, part := s.groups[s.of[i]], partSource
+	g, part := s.groups[s.Of[i]], partSource
 	if s.Tools[i] != nil {
 		part = g.partOfTools()
 	}
