@@ -28,7 +28,7 @@ import (
 //
 //	tools -> their infos -> documents, parameters flattened -> the index of a searcher
 //
-// The middleware has a catalog for each edition (edition.go). Without a middleware, NewCatalog
+// The middleware has a catalog for each edition (source.go). Without a middleware, NewCatalog
 // builds a catalog. Catalog.Search searches it, or a model does through Catalog.Tool. The end of
 // this file decides who may see which tool.
 
