@@ -43,9 +43,7 @@ const (
 )
 
 var (
-	errTooDeep    = fmt.Errorf("it is nested more than %d deep", maxDepth)
-	errLongNumber = fmt.Errorf("it has a number of more than %d digits", maxNumberDigits)
-
+	errLongNumber     = fmt.Errorf("it has a number of more than %d digits", maxNumberDigits)
 	errLargeArguments = errors.New("the arguments are too large to be checked")
 	errWrongSchema    = errors.New("the schema is wrong")
 )
@@ -92,8 +90,12 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 	if _, isObject := value.(map[string]any); !isObject {
 		return "want an object", nil
 	}
-	if err := checkPlain(value, 0); err != nil {
-		return err.Error(), nil
+	given := &document{}
+	switch given.add(value, 0, 0); {
+	case given.depth > maxDepth:
+		return fmt.Sprintf("it is nested more than %d deep", maxDepth), nil
+	case given.digits > maxNumberDigits:
+		return errLongNumber.Error(), nil
 	}
 	t := c.of(doc)
 	timed, cancel := context.WithTimeout(ctx, maxDuration)
@@ -164,22 +166,6 @@ func parts(value any) iter.Seq2[string, any] {
 			slices.Values(v)(func(inner any) bool { return yield("", inner) })
 		}
 	}
-}
-
-// checkPlain fails on JSON that is nested too deep or has too long a number.
-func checkPlain(value any, depth int) error {
-	if depth > maxDepth {
-		return errTooDeep
-	}
-	if n, isNumber := value.(json.Number); isNumber && digits(n) > maxNumberDigits {
-		return errLongNumber
-	}
-	for _, inner := range parts(value) {
-		if err := checkPlain(inner, depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // digits is how many digits a number has when it is written out.
