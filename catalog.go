@@ -28,7 +28,7 @@ import (
 //
 //	tools -> their infos -> documents, parameters flattened -> the index of a searcher
 //
-// The middleware has a catalog for each edition (edition.go). Without a middleware, NewCatalog
+// The middleware has a catalog for each edition (source.go). Without a middleware, NewCatalog
 // builds a catalog. Catalog.Search searches it, or a model does through Catalog.Tool. The end of
 // this file decides who may see which tool.
 
@@ -339,10 +339,7 @@ func (s *seenTexts) isNew(text string) bool {
 func (c scope) filtered(
 	ctx context.Context, filter func(context.Context, Document) bool, reported *seenTexts, events eventSink,
 ) docset.Set {
-	asking, watch := ctx, (*naming.Watch)(nil)
-	if events.listens() {
-		asking, watch = naming.NewWatch(ctx)
-	}
+	asking, watch := naming.NewWatch(ctx)
 	allowed := docset.New(len(c.docs))
 	for i := range c.docs {
 		passes, err := foreign.Guard(func() (bool, error) { return c.sees(i) && filter(asking, c.docs[i]), nil })
@@ -350,17 +347,14 @@ func (c scope) filtered(
 			allowed.Add(i)
 		}
 	}
-	if watch == nil {
+	if !events.listens() {
 		return allowed
 	}
 	if count := c.size(); count > 0 && allowed.Len() == 0 {
 		events.fail(ctx, PartFilter, fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
 	}
-	if !reported.isNew(watch.Texts()) {
-		return allowed
-	}
-	if idle := watch.Idle(c.hasMatch); len(idle) > 0 {
-		if err := sources.Problems("Filter: no tool matches", idle); reported.isNew(err.Error()) {
+	if reported.isNew(watch.Texts()) {
+		if err := sources.Problems("Filter: no tool matches", watch.Idle(c.hasMatch)); err != nil && reported.isNew(err.Error()) {
 			events.fail(ctx, PartFilter, err)
 		}
 	}

@@ -125,7 +125,7 @@ func (e *editions) down(s *scope, seen scope, view *sources.View) (names []strin
 	for _, i := range view.Down {
 		has, sees := false, false
 		for doc := range view.Infos {
-			if view.Group(doc) == i && seen.sees(doc) {
+			if view.Of[doc] == i && seen.sees(doc) {
 				has, sees = true, sees || s.sees(doc)
 			}
 		}
@@ -271,7 +271,7 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	config := e.config
 	groups := make([]*Group, len(snapshot.Infos))
 	for i := range groups {
-		groups[i] = &e.groups[snapshot.Group(i)]
+		groups[i] = &e.groups[snapshot.Of[i]]
 	}
 	catalog, err := newCatalog(ctx, snapshot.Infos, snapshot.Names, groups, config, last)
 	if err != nil {

@@ -103,9 +103,8 @@ func (w *Watch) Texts() string {
 // matches a pattern.
 func (w *Watch) Idle(isUsed func(*Pattern) bool) (texts []string) {
 	w.mu.Lock()
-	entries := slices.Clip(w.entries)
-	w.mu.Unlock()
-	for _, entry := range entries {
+	defer w.mu.Unlock()
+	for _, entry := range w.entries {
 		switch {
 		case entry.pattern == nil:
 			texts = append(texts, entry.text+" (malformed)")

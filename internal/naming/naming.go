@@ -346,12 +346,8 @@ func Visible(s string, limit int) string {
 		switch {
 		case r == utf8.RuneError && size <= 1:
 			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
+		case r == '\n', r == '\t', r == '\r':
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		case !IsHidden(r) && unicode.IsPrint(r):
 			b.WriteRune(r)
 		case r > 0xffff:

@@ -40,6 +40,7 @@ var (
 	errDeepSchema  = errors.New("the schema is nested too deep")
 )
 
+// document is a schema, or arguments, of which only depth and digits count.
 type document struct {
 	root   any
 	weight int
@@ -89,7 +90,7 @@ func documentOf(info *schema.ToolInfo) (*document, error) {
 	return d, nil
 }
 
-// add weighs a value of the schema. path is the length of its path in bytes.
+// add weighs a value. path is the length of its path in bytes.
 func (d *document) add(value any, depth, path int) {
 	d.weight, d.depth = d.weight+2, max(d.depth, depth)
 	switch v := value.(type) {

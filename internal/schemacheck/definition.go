@@ -23,11 +23,9 @@ import (
 
 const anyObject = `{"type":"object","properties":{}}`
 
-var errReading = errors.New("a type of a JSON schema is null")
-
 // Read reads a schema. The schema's own reader panics on a type of null.
 func Read(text []byte) (*jsonschema.Schema, error) {
-	s, wrong := &jsonschema.Schema{}, errReading
+	s, wrong := &jsonschema.Schema{}, errors.New("a type of a JSON schema is null")
 	_, _ = foreign.Guard(func() (any, error) { wrong = json.Unmarshal(text, s); return nil, nil })
 	return s, wrong
 }

@@ -43,9 +43,7 @@ const (
 )
 
 var (
-	errTooDeep    = fmt.Errorf("it is nested more than %d deep", maxDepth)
-	errLongNumber = fmt.Errorf("it has a number of more than %d digits", maxNumberDigits)
-
+	errLongNumber     = fmt.Errorf("it has a number of more than %d digits", maxNumberDigits)
 	errLargeArguments = errors.New("the arguments are too large to be checked")
 	errWrongSchema    = errors.New("the schema is wrong")
 )
@@ -92,8 +90,12 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 	if _, isObject := value.(map[string]any); !isObject {
 		return "want an object", nil
 	}
-	if err := checkPlain(value, 0); err != nil {
-		return err.Error(), nil
+	given := &document{}
+	switch given.add(value, 0, 0); {
+	case given.depth > maxDepth:
+		return fmt.Sprintf("it is nested more than %d deep", maxDepth), nil
+	case given.digits > maxNumberDigits:
+		return errLongNumber.Error(), nil
 	}
 	t := c.of(doc)
 	timed, cancel := context.WithTimeout(ctx, maxDuration)
@@ -102,7 +104,11 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 		if t.schema == nil && t.err == nil {
 			size, err := foreign.Guard(func() (int, error) { return t.read(info) })
 			t.err = err
-			c.grow(size+minKept, doc, t)
+			c.mu.Lock()
+			if c.size += size + minKept; c.size > maxKept {
+				c.kept, c.size = nil, 0
+			}
+			c.mu.Unlock()
 		}
 		if t.err != nil {
 			return "", t.err
@@ -122,24 +128,13 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 func (c *Checker) of(doc int) *checked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t, known := c.kept[doc]
-	if !known {
-		if c.kept == nil {
-			c.kept = make(map[int]*checked)
-		}
-		t = &checked{gate: make(foreign.Gate, 1)}
-		c.kept[doc] = t
+	if c.kept == nil {
+		c.kept = make(map[int]*checked)
 	}
-	return t
-}
-
-// grow counts the memory of a schema, and drops all others once they take too much.
-func (c *Checker) grow(size, doc int, t *checked) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.size += size; c.size > maxKept {
-		c.kept, c.size = map[int]*checked{doc: t}, size
+	if c.kept[doc] == nil {
+		c.kept[doc] = &checked{gate: make(foreign.Gate, 1)}
 	}
+	return c.kept[doc]
 }
 
 const schemaURL = "tool:///parameters" // the address of each schema
@@ -171,22 +166,6 @@ func parts(value any) iter.Seq2[string, any] {
 			slices.Values(v)(func(inner any) bool { return yield("", inner) })
 		}
 	}
-}
-
-// checkPlain fails on JSON that is nested too deep or has too long a number.
-func checkPlain(value any, depth int) error {
-	if depth > maxDepth {
-		return errTooDeep
-	}
-	if n, isNumber := value.(json.Number); isNumber && digits(n) > maxNumberDigits {
-		return errLongNumber
-	}
-	for _, inner := range parts(value) {
-		if err := checkPlain(inner, depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // digits is how many digits a number has when it is written out.

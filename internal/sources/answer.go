@@ -16,8 +16,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
-// An answer is the tools that a Source returned, and their definitions. It does not change.
+// An answer is the tools that a Source returned to callers, and their definitions. It does not change.
 type answer struct {
+	of    *caller           // nil means several
 	list  []listed          // by name: a server that lists its tools in another order counts as unchanged
 	print schemacheck.Print // of all definitions; 0 means that there are none
 }
@@ -39,9 +40,9 @@ type definition struct {
 	problem    string // why there is none
 }
 
-// read asks a Source. It returns the last answer if the Source returned the same tools with the same
+// read asks a Source for a caller. It returns the last answer if the Source returned the same tools with the same
 // definitions; last may be nil. It fails if the Source fails, or has no tools.
-func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
+func read(ctx context.Context, of *caller, ask Source, last *answer) (*answer, error) {
 	tools, err := ask(ctx)
 	switch {
 	case err != nil:
@@ -65,25 +66,25 @@ func read(ctx context.Context, ask Source, last *answer) (*answer, error) {
 	if last != nil && len(list) == len(last.list) && !slices.ContainsFunc(last.list, isOther) {
 		return last, nil
 	}
-	slices.SortFunc(list, func(a, b listed) int {
-		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.number, b.number))
-	})
-	for i := 1; i < len(list); i++ {
-		if list[i].name == list[i-1].name {
-			list[i].twins = list[i-1].twins + 1
-		}
+	twins := make(map[string]int)
+	for i := range list {
+		list[i].twins = twins[list[i].name]
+		twins[list[i].name]++
 	}
 	// Most of the time is spent waiting for memory: a schema has 50 fields.
 	err = foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(list), func(_ context.Context, i int) error {
 		list[i].print = list[i].hash() + schemacheck.Print(list[i].twins)
 		return nil
 	})
-	return answerOf(list), err
+	return answerOf(of, list), err
 }
 
-// answerOf returns the answer of sorted tools with prints.
-func answerOf(list []listed) *answer {
-	a := &answer{list: list}
+// answerOf returns the answer of tools with prints.
+func answerOf(of *caller, list []listed) *answer {
+	slices.SortStableFunc(list, func(a, b listed) int {
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.twins, b.twins))
+	})
+	a := &answer{of: of, list: list}
 	for _, l := range list {
 		a.print = 31*a.print + l.print
 	}
@@ -101,10 +102,7 @@ func merged(answers []*answer) *answer {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b listed) int {
-		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.twins, b.twins))
-	})
-	return answerOf(list)
+	return answerOf(nil, list)
 }
 
 // sameAs reports whether two answers have the same definitions. Both may be nil, which is like no answer.

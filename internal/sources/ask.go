@@ -55,8 +55,10 @@ func (s *Sources) Ask(ctx context.Context) (Callers, []error) {
 		if errs[i] != nil {
 			errs[i] = fmt.Errorf("PerCaller: %w", errs[i])
 		} else if g.Source != nil {
-			mine = append(mine, s.caller(id))
-			calls = append(calls, s.begin(ctx, mine[len(mine)-1]))
+			s.mu.Lock()
+			of := s.caller(id)
+			mine, calls = append(mine, of), append(calls, s.begin(ctx, of))
+			s.mu.Unlock()
 		}
 	}
 	for i, of := range mine {
@@ -65,11 +67,9 @@ func (s *Sources) Ask(ctx context.Context) (Callers, []error) {
 	return mine, errs
 }
 
-// begin returns the call of a Source that is under way for a caller, or begins one. It returns nil if the
-// Source rests.
+// begin returns the call of a Source that is under way for a caller, or begins one, while Sources.mu is held. It
+// returns nil if the Source rests.
 func (s *Sources) begin(ctx context.Context, of *caller) *call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if of.call == nil && !time.Now().Before(of.resting) {
 		of.asked++
 		of.call = &call{number: of.asked, done: make(chan struct{})}
@@ -91,7 +91,7 @@ func (s *Sources) ask(ctx context.Context, of *caller, c *call, current *answer)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		a, err := read(ctx, g.Source, current)
+		a, err := read(ctx, of, g.Source, current)
 		if err == nil {
 			s.take(of, c.number, a)
 		}

@@ -51,10 +51,8 @@ type callerID struct {
 // Callers are the callers that a run is one of, at most one for each group.
 type Callers []*caller
 
-// caller returns the caller of a key, and forgets old ones, but none that is asked for or whose index is made.
+// caller returns the caller of a key while Sources.mu is held, and forgets old ones, but none that is asked for or whose index is made.
 func (s *Sources) caller(id callerID) *caller {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	of := &caller{callerID: id, calls: make(foreign.Gate, maxCalls)}
 	if at := slices.IndexFunc(s.recent, func(c *caller) bool { return c.callerID == id }); at >= 0 {
 		of = s.recent[at]
@@ -126,7 +124,7 @@ func (s *Sources) See(mine Callers, failures []error) *View {
 			v.Down = append(v.Down, of.group)
 		}
 		if of.returns >= minReturns {
-			problem(of.group, errReturns, "if they depend on who asks, set Group.PerCaller")
+			problem(of.group, errors.New("tools went and came back, several times"), "if they depend on who asks, set Group.PerCaller")
 			of.returns = math.MinInt
 		}
 	}
@@ -136,13 +134,11 @@ func (s *Sources) See(mine Callers, failures []error) *View {
 	return v
 }
 
-var errReturns = errors.New("tools went and came back, several times")
-
 // show shows a run the tools of a caller, and notes what runs have not reported of them.
 func (v *View) show(of *caller) {
 	last, g, isChanged := of.shown, v.groups[of.group], !of.current.sameAs(of.shown.answer)
 	if last.answer != of.current || last.number != v.number {
-		of.shown = v.place(of.group, of.current)
+		of.shown = v.place(of.current)
 	}
 	for i, doc := range of.shown.docs {
 		v.Tools[doc] = of.shown.tools[i]

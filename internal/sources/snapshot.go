@@ -22,12 +22,12 @@ type Snapshot struct {
 	Tools []tool.BaseTool    // as an agent gets them; nil for a tool of a Source, of which each caller has its own
 	Infos []*schema.ToolInfo // of Tools, as the model sees them
 	Names []string           // of Tools, their own
+	Of    []int              // the groups of Tools
 
 	number  int // one more than that of the snapshot before
 	groups  []*group
-	of      []int   // the groups of Tools
-	parts   []part  // by group
-	replies []reply // that the snapshot before does not have
+	parts   []part    // by group
+	answers []*answer // that the snapshot before does not have
 }
 
 // part is what a snapshot has of a group's Source.
@@ -62,10 +62,10 @@ type placed struct {
 }
 
 // place returns the tools of an answer whose definitions the snapshot has.
-func (s *Snapshot) place(group int, a *answer) placed {
+func (s *Snapshot) place(a *answer) placed {
 	p := placed{answer: a, number: s.number, names: make(map[string]bool)}
 	for _, l := range a.list {
-		e := s.parts[group].entries[l.print]
+		e := s.parts[a.of.group].entries[l.print]
 		for _, note := range e.notes {
 			p.lines = append(p.lines, fmt.Sprintf("tool %d, %s: %s", l.number, naming.Quoted(l.name), note))
 		}
@@ -77,16 +77,16 @@ func (s *Snapshot) place(group int, a *answer) placed {
 	return p
 }
 
-// snapshot returns the snapshot of answers, by group. A tool that cannot be in a catalog is left out, and
+// snapshot returns the snapshot of answers to callers, by group. A tool that cannot be in a catalog is left out, and
 // costs the others nothing. The tools of callers take no names from others, who may not see them.
-func (s *Sources) snapshot(answers []*answer) *Snapshot {
+func (s *Sources) snapshot(answers [][]*answer) *Snapshot {
 	next := &Snapshot{groups: s.groups}
 	taken := maps.Clone(s.fixed)
 	for i, g := range s.groups {
 		for _, fixed := range g.fixed {
 			next.add(i, wrapped(fixed.tool, fixed.info), fixed.info, fixed.name)
 		}
-		p := part{answers[i], make(map[schemacheck.Print]*entry), g.PerCaller == nil}
+		p := part{merged(answers[i]), make(map[schemacheck.Print]*entry), g.PerCaller == nil}
 		next.parts = append(next.parts, p)
 		for _, l := range p.answer.list {
 			e := &entry{doc: -1}
@@ -105,7 +105,7 @@ func (s *Sources) snapshot(answers []*answer) *Snapshot {
 
 func (s *Snapshot) add(group int, t tool.BaseTool, info *schema.ToolInfo, name string) {
 	s.Tools, s.Infos = append(s.Tools, t), append(s.Infos, info)
-	s.Names, s.of = append(s.Names, name), append(s.of, group)
+	s.Names, s.Of = append(s.Names, name), append(s.Of, group)
 }
 
 // admitted returns a definition of a Source as providers take it, frozen, and says what is wrong with it. It
@@ -155,12 +155,9 @@ func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *sc
 	return mended
 }
 
-// Group returns the group of a tool.
-func (s *Snapshot) Group(i int) int { return s.of[i] }
-
 // Yields returns the problem of a tool that is left out, since the agent has another of its name.
 func (s *Snapshot) Yields(i int) Problem {
-	g, part := s.groups[s.of[i]], partSource
+	g, part := s.groups[s.Of[i]], partSource
 	if s.Tools[i] != nil {
 		part = g.partOfTools()
 	}

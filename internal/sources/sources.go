@@ -114,7 +114,7 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 		}
 		s.groups = append(s.groups, g)
 	}
-	s.current = s.snapshot(slices.Repeat([]*answer{{}}, len(groups)))
+	s.current = s.snapshot(make([][]*answer, len(groups)))
 	return s, problems, nil
 }
 
@@ -134,13 +134,7 @@ func (s *Sources) Current() *Snapshot {
 type Change struct {
 	IsFirst bool // the run that asked for it has no answer of a group yet
 
-	replies []reply
-}
-
-// reply is an answer to a caller.
-type reply struct {
-	caller *caller
-	answer *answer
+	answers []*answer
 }
 
 // Pending returns the change since the current snapshot that a run waits for, or nil. What others wait for is
@@ -154,7 +148,7 @@ func (s *Sources) Pending(mine Callers) *Change {
 	c := &Change{IsFirst: slices.ContainsFunc(mine, func(of *caller) bool { return of.pending != nil && of.current == nil })}
 	for _, of := range s.recent {
 		if of.pending != nil {
-			c.replies = append(c.replies, reply{of, of.pending})
+			c.answers = append(c.answers, of.pending)
 		}
 	}
 	return c
@@ -163,21 +157,20 @@ func (s *Sources) Pending(mine Callers) *Change {
 // Halves returns two changes, the smaller answers first, or nil for a single answer: an answer of which there
 // can be no catalog, or whose index takes all the time there is, does not keep the others waiting.
 func (c *Change) Halves() []*Change {
-	if len(c.replies) == 1 {
+	if len(c.answers) == 1 {
 		return nil
 	}
-	bySize := func(a, b reply) int { return len(a.answer.list) - len(b.answer.list) }
-	sorted, half := slices.SortedStableFunc(slices.Values(c.replies), bySize), len(c.replies)/2
-	return []*Change{{replies: sorted[:half]}, {replies: sorted[half:]}}
+	bySize := func(a, b *answer) int { return len(a.list) - len(b.list) }
+	sorted, half := slices.SortedStableFunc(slices.Values(c.answers), bySize), len(c.answers)/2
+	return []*Change{{answers: sorted[:half]}, {answers: sorted[half:]}}
 }
 
 // Apply returns the current snapshot with a change. It fails if none of the tools of a new answer can be
 // used.
 func (s *Sources) Apply(c *Change) (*Snapshot, error) {
-	answers, all := make([][]*answer, len(s.groups)), make([]*answer, len(s.groups))
-	isNew := make(map[*caller]bool)
-	for _, r := range c.replies {
-		answers[r.caller.group], isNew[r.caller] = append(answers[r.caller.group], r.answer), true
+	answers, isNew := make([][]*answer, len(s.groups)), make(map[*caller]bool)
+	for _, a := range c.answers {
+		answers[a.of.group], isNew[a.of] = append(answers[a.of.group], a), true
 	}
 	s.mu.Lock()
 	number := s.current.number + 1
@@ -187,13 +180,10 @@ func (s *Sources) Apply(c *Change) (*Snapshot, error) {
 		}
 	}
 	s.mu.Unlock()
-	for i, list := range answers {
-		all[i] = merged(list)
-	}
-	next := s.snapshot(all)
-	next.number, next.replies = number, c.replies
-	for _, r := range c.replies {
-		if placed := next.place(r.caller.group, r.answer); len(placed.docs) == 0 {
+	next := s.snapshot(answers)
+	next.number, next.answers = number, c.answers
+	for _, a := range c.answers {
+		if placed := next.place(a); len(placed.docs) == 0 {
 			return nil, Problems("no tool can be used:", placed.lines)
 		}
 	}
@@ -206,8 +196,8 @@ func (s *Sources) Accept(next *Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.current = next
-	for _, r := range next.replies {
-		r.caller.current = r.answer
+	for _, a := range next.answers {
+		a.of.current = a
 	}
 	for _, of := range s.recent {
 		s.settle(of)
@@ -219,9 +209,9 @@ func (s *Sources) Accept(next *Snapshot) {
 func (s *Sources) Refuse(c *Change, err error, tookTooLong bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range c.replies {
-		of := r.caller
-		if of.isDown, of.unused = true, err; r.answer.sameAs(of.pending) {
+	for _, a := range c.answers {
+		of := a.of
+		if of.isDown, of.unused = true, err; a.sameAs(of.pending) {
 			of.pending = nil
 		}
 		if tookTooLong {

@@ -83,27 +83,23 @@ func Problems(what string, lines []string) error {
 // catalog was compiled. So each tool is wrapped in a type that answers from the catalog and can be called
 // in exactly the ways the tool itself can.
 
-// The four ways to call a tool. The enhanced form of a way has the same method name as the plain form, so
-// a tool has at most one of the two.
+// The four ways to call a tool: invokable and streamable, each with texts or with enhanced arguments and
+// results. The two forms of a way have the same method name, so a tool has at most one of them.
 type (
-	invokable interface {
-		InvokableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (string, error)
+	invokable[A, R any] interface {
+		InvokableRun(ctx context.Context, argument A, opts ...tool.Option) (R, error)
 	}
-	streamable interface {
-		StreamableRun(ctx context.Context, argumentsInJSON string, opts ...tool.Option) (*schema.StreamReader[string], error)
+	streamable[A, R any] interface {
+		StreamableRun(ctx context.Context, argument A, opts ...tool.Option) (*schema.StreamReader[R], error)
 	}
-	enhancedInvokable interface {
-		InvokableRun(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.ToolResult, error)
-	}
-	enhancedStreamable interface {
-		StreamableRun(ctx context.Context, argument *schema.ToolArgument, opts ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error)
-	}
+	input  = *schema.ToolArgument // of the enhanced forms
+	output = *schema.ToolResult
 )
 
 // isCallable reports whether a tool can be called in any of the four ways.
 func isCallable(t tool.BaseTool) bool {
 	switch t.(type) {
-	case invokable, streamable, enhancedInvokable, enhancedStreamable:
+	case invokable[string, string], streamable[string, string], invokable[input, output], streamable[input, output]:
 		return true
 	}
 	return false
@@ -132,61 +128,49 @@ func IsWrapped(t tool.BaseTool) bool {
 	return is
 }
 
+// Tools that can be called in one way or both.
+type (
+	invoked[A, R any] struct {
+		*described
+		invokable[A, R]
+	}
+	streamed[A, R any] struct {
+		*described
+		streamable[A, R]
+	}
+	both[A, R, B, S any] struct {
+		*described
+		invokable[A, R]
+		streamable[B, S]
+	}
+)
+
 // wrapped returns a tool with a fixed Info. The tool can be called.
 func wrapped(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 	d := &described{info: info, typeName: typeName(t), callbacks: components.IsCallbacksEnabled(t)}
-	plain, isPlain := t.(invokable)
-	stream, isStream := t.(streamable)
-	enhanced, isEnhanced := t.(enhancedInvokable)
-	enhancedStream, isEnhancedStream := t.(enhancedStreamable)
+	plain, isPlain := t.(invokable[string, string])
+	stream, isStream := t.(streamable[string, string])
+	enhanced, isEnhanced := t.(invokable[input, output])
+	enhancedStream, isEnhancedStream := t.(streamable[input, output])
 	switch {
 	case isPlain && isStream:
-		return struct {
-			*described
-			invokable
-			streamable
-		}{d, plain, stream}
+		return both[string, string, string, string]{d, plain, stream}
 	case isPlain && isEnhancedStream:
-		return struct {
-			*described
-			invokable
-			enhancedStreamable
-		}{d, plain, enhancedStream}
+		return both[string, string, input, output]{d, plain, enhancedStream}
 	case isEnhanced && isStream:
-		return struct {
-			*described
-			enhancedInvokable
-			streamable
-		}{d, enhanced, stream}
+		return both[input, output, string, string]{d, enhanced, stream}
 	case isEnhanced && isEnhancedStream:
-		return struct {
-			*described
-			enhancedInvokable
-			enhancedStreamable
-		}{d, enhanced, enhancedStream}
+		return both[input, output, input, output]{d, enhanced, enhancedStream}
 	case isPlain:
-		return struct {
-			*described
-			invokable
-		}{d, plain}
+		return invoked[string, string]{d, plain}
 	case isStream:
-		return struct {
-			*described
-			streamable
-		}{d, stream}
+		return streamed[string, string]{d, stream}
 	case isEnhanced:
-		return struct {
-			*described
-			enhancedInvokable
-		}{d, enhanced}
+		return invoked[input, output]{d, enhanced}
 	case isEnhancedStream:
-		return struct {
-			*described
-			enhancedStreamable
-		}{d, enhancedStream}
-	default:
-		return t
+		return streamed[input, output]{d, enhancedStream}
 	}
+	return t
 }
 
 // typeName returns the tool's type in callbacks: the tool's own answer, or the name of

@@ -90,6 +90,7 @@ func (l *List) Text() (text string, form Form) {
 			return text, Names
 		}
 	}
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(len(b.tools), len(a.tools)) }) // the largest first
 	if text, fits := l.described(groups, l.titles); fits {
 		return text, Groups
 	}
@@ -115,7 +116,7 @@ func (l *List) described(groups []group, write func(groups []group, limit int) s
 	var lengths []int
 	total := 0
 	for i := range groups {
-		if n := len(l.summary(&groups[i], MaxDescriptionBytes)); n > 0 {
+		if n := len(groups[i].summary(MaxDescriptionBytes)); n > 0 {
 			lengths = append(lengths, n)
 			total += n
 		}
@@ -168,24 +169,52 @@ func (l *List) names(describe int) string {
 
 // group is the tools of a namespace, or with namespace "" the tools without a namespace.
 type group struct {
-	namespace string
-	tools     []int
+	namespace   string
+	tools       []*Tool
+	title       string // with the number of tools
+	description string
+	prefix      string // of its namespace, if all names share it
 }
 
 // groups returns the tools by namespace, sorted by name. Tools without a namespace come last.
 func (l *List) groups() []group {
-	of := make(map[string][]int)
-	for tool, t := range l.Tools {
-		of[t.Namespace] = append(of[t.Namespace], tool)
+	of := make(map[string][]*Tool)
+	for i := range l.Tools {
+		t := &l.Tools[i]
+		of[t.Namespace] = append(of[t.Namespace], t)
 	}
 	var groups []group
 	for _, namespace := range slices.Sorted(maps.Keys(of)) {
-		groups = append(groups, group{namespace, of[namespace]})
+		g := group{namespace: namespace, tools: of[namespace], prefix: naming.Prefix(of[namespace][0].Name, namespace)}
+		for _, t := range g.tools { // a tool may have a Group's namespace without being in the Group
+			g.description = cmp.Or(g.description, t.NamespaceDescription)
+			if naming.Prefix(t.Name, namespace) != g.prefix {
+				g.prefix = ""
+			}
+		}
+		if own, known := l.Descriptions[namespace]; known {
+			g.description = own
+		}
+		g.title = fmt.Sprintf("%s (%d)", naming.Safe(namespace), len(g.tools))
+		groups = append(groups, g)
 	}
 	if len(groups) > 0 && groups[0].namespace == "" {
 		groups = append(groups[1:], groups[0])
+		last := &groups[len(groups)-1]
+		last.title = l.Phrase("reminder-no-namespace", "{count}", strconv.Itoa(len(last.tools)))
 	}
 	return groups
+}
+
+// summary returns at most limit bytes of the description of a namespace.
+func (g *group) summary(limit int) string { return naming.ShortLine(g.description, limit) }
+
+// line is the title and the summary, on a line of their own.
+func (g *group) line(limit int) string {
+	if summary := g.summary(limit); summary != "" {
+		return "\n" + g.title + ": " + summary
+	}
+	return "\n" + g.title
 }
 
 // grouped lists every name by namespace, without the prefix that the names share.
@@ -194,63 +223,29 @@ func (l *List) grouped(groups []group, limit int) string {
 	b.WriteString(l.Phrase("reminder-grouped"))
 	for i := range groups {
 		g := &groups[i]
-		prefix := l.prefix(g)
-		if summary := l.summary(g, limit); summary != "" {
-			b.WriteString("\n" + l.title(g) + ": " + summary)
-		} else if prefix == "" && l.Groups[g.namespace] { // otherwise no line would name the namespace
-			b.WriteString("\n" + l.title(g))
+		if g.summary(limit) != "" || g.prefix == "" && l.Groups[g.namespace] { // otherwise no line would name the namespace
+			b.WriteString(g.line(limit))
 		}
 		b.WriteByte('\n')
-		if prefix != "" {
-			b.WriteString(naming.Safe(prefix) + "*: ")
+		if g.prefix != "" {
+			b.WriteString(naming.Safe(g.prefix) + "*: ")
 		}
-		for i, tool := range g.tools {
+		for i, t := range g.tools {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(naming.Safe(strings.TrimPrefix(l.Tools[tool].Name, prefix)))
+			b.WriteString(naming.Safe(strings.TrimPrefix(t.Name, g.prefix)))
 		}
 	}
 	return b.String()
 }
 
-// prefix returns the namespace prefix that all names of a group share, or "".
-func (l *List) prefix(g *group) string {
-	prefix := naming.Prefix(l.Tools[g.tools[0]].Name, g.namespace)
-	for _, tool := range g.tools {
-		if naming.Prefix(l.Tools[tool].Name, g.namespace) != prefix {
-			return ""
-		}
-	}
-	return prefix
-}
-
-func (l *List) title(g *group) string {
-	if g.namespace == "" {
-		return l.Phrase("reminder-no-namespace", "{count}", strconv.Itoa(len(g.tools)))
-	}
-	return fmt.Sprintf("%s (%d)", naming.Safe(g.namespace), len(g.tools))
-}
-
-// summary returns at most limit bytes of the description of a namespace.
-func (l *List) summary(g *group, limit int) string {
-	text, known := l.Descriptions[g.namespace]
-	for i := 0; i < len(g.tools) && !known; i++ { // a tool may have a Group's namespace without being in the Group
-		text = l.Tools[g.tools[i]].NamespaceDescription
-		known = text != ""
-	}
-	return naming.ShortLine(text, limit)
-}
-
-// titles lists all namespaces, the largest first.
+// titles lists all namespaces.
 func (l *List) titles(groups []group, limit int) string {
 	var b strings.Builder
 	b.WriteString(l.namespacesLead())
-	for _, g := range bySize(groups) {
-		b.WriteString("\n" + l.title(&g))
-		if summary := l.summary(&g, limit); summary != "" {
-			b.WriteString(": " + summary)
-		}
+	for i := range groups {
+		b.WriteString(groups[i].line(limit))
 	}
 	return b.String()
 }
@@ -259,14 +254,8 @@ func (l *List) namespacesLead() string {
 	return l.Phrase("reminder-namespaces", "{count}", strconv.Itoa(len(l.Tools)))
 }
 
-func bySize(groups []group) []group {
-	return slices.SortedStableFunc(slices.Values(groups), func(a, b group) int { return cmp.Compare(len(b.tools), len(a.tools)) })
-}
-
-// namespaces lists the namespaces that fit, the largest first, and counts the others. It returns
-// "" if no namespace fits.
+// namespaces lists the first namespaces that fit, and counts the others. It returns "" if no namespace fits.
 func (l *List) namespaces(groups []group) string {
-	groups = bySize(groups)
 	rest := func(left []group) string {
 		if len(left) == 0 {
 			return ""
@@ -277,26 +266,21 @@ func (l *List) namespaces(groups []group) string {
 		}
 		return "\n" + l.Phrase("reminder-more-namespaces", "{namespaces}", strconv.Itoa(len(left)), "{count}", strconv.Itoa(tools))
 	}
-	// The line about the remaining namespaces is longest when none is listed; that length is
-	// reserved.
+	// The line about the remaining namespaces is longest when none is listed; that length is reserved.
 	reserve := len(rest(groups))
-	var text strings.Builder
-	text.WriteString(l.namespacesLead())
-	taken := 0
+	text, taken := l.namespacesLead(), 0
 	for i := range groups {
-		line := "\n" + l.title(&groups[i])
-		needed := text.Len() + len(line)
-		if i < len(groups)-1 {
-			needed += reserve
+		if i == len(groups)-1 {
+			reserve = 0
 		}
-		if needed > l.Budget {
+		line := groups[i].line(0)
+		if len(text)+len(line)+reserve > l.Budget {
 			break
 		}
-		text.WriteString(line)
-		taken++
+		text, taken = text+line, i+1
 	}
 	if taken == 0 {
 		return ""
 	}
-	return text.String() + rest(groups[taken:])
+	return text + rest(groups[taken:])
 }
