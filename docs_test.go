@@ -293,7 +293,7 @@ var importRules = map[string]string{
 	"internal/testtools":  ". search leaves", // for tests
 	"internal/cost":       ". search leaves", // for programs
 	"internal/goals":      ". search leaves eval",
-	"workshop/...":        "...",             // nobody imports it
+	"workshop/...":        "...", // nobody imports it
 	"lock":                "search leaves",
 	"otel/...":            ". otel/...",
 	"toolsearchtest":      ". search eval internal/goals",
