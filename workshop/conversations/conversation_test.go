@@ -215,8 +215,7 @@ func TestNotFound(t *testing.T) {
 // of their texts, and the file's first line, which is not a key.
 func headings(t *testing.T, file string) (placeholders map[string][]string, preface string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
+	text := testtools.Must(os.ReadFile(file))(t)
 	placeholders = map[string][]string{}
 	sections := strings.Split(string(text), "\n# ")
 	for _, section := range sections[1:] {
@@ -279,8 +278,7 @@ func descriptionOf(t *testing.T, o outcome, name string) (description string, pa
 		if info.Name != name {
 			continue
 		}
-		definition, err := info.ToJSONSchema()
-		require.NoError(t, err)
+		definition := testtools.Must(info.ToJSONSchema())(t)
 		parameters = map[string]string{}
 		for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
 			parameters[pair.Key] = pair.Value.Description
