@@ -19,10 +19,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-func TestKeywordKeepsTheContract(t *testing.T) {
-	TestSearcher(t, search.Keyword)
-}
-
 type (
 	query = search.Query
 	hit   = search.Hit

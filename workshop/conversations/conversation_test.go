@@ -143,7 +143,7 @@ func TestModelMistakes(t *testing.T) {
 	}{
 		{help, []string{
 			``, `  `, `{`, `{}`, `[]`, `null`, `{"query":""}`, `{"query":" \n"}`, `{"query":null}`, `{"query":"+"}`, `{"query":"select:"}`,
-			`{"query":"select: , ,"}`, `{"query":{"text":"mail"}}`, `{"query":"mail"`, `{'query':'mail'}`, `{"query":["mail"}`,
+			`{"query":"select: , ,"}`, `{"query":{"text":"mail"}}`, `{"query":"mail"`, `{'query':'mail'}`, `{"query":["mail"}`, `[1,`, `{]`,
 			`{"queries":{"text":"mail"}}`, strings.Repeat("[", 1<<20), strings.Repeat(`{"query":`, 1<<18),
 		}},
 		{count(0), []string{
@@ -159,7 +159,8 @@ func TestModelMistakes(t *testing.T) {
 			`{"query":"stocks","queries":{"text":"mail"}}`, `{"query":"stocks","queries":[` + strings.Repeat(`"zzz",`, 8000) + `"mail"]}`,
 			`{"query":" [\"stocks\"] ","max_results":1}`, `"stocks"`, `stocks`, `["stocks"]`, "```json\n{\"query\":\"stocks\"}\n```",
 			"```{\"query\":\"stocks\"}```", "```\nstocks\n```", `Sure: {"query":"stocks"}.`, `"{\"query\":\"stocks\"}"`,
-			`"\"{\\\"query\\\":\\\"stocks\\\"}\""`, "\ufeff" + `{"query":"stocks"}`,
+			`"\"{\\\"query\\\":\\\"stocks\\\"}\""`, "\ufeff" + `{"query":"stocks"}`, `"stocks`,
+			`"` + "```json\\n{\\\"query\\\":\\\"stocks\\\"}\\n```" + `"`,
 			`{"query":"` + strings.Repeat("stocks ", 150_000) + `"}`,
 		}},
 		{finds("list_stocks", "send_mail"), []string{
