@@ -85,8 +85,7 @@ func TestKeywordAllocatesLittle(t *testing.T) {
 		t.Skip("the race detector allocates too")
 	}
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, testtools.BenchCatalog(2_000), nil)
-	require.NoError(t, err)
+	catalog := testtools.Must(toolsearch.NewCatalogFromInfos(ctx, testtools.BenchCatalog(2_000), nil))(t)
 	searchTool := catalog.Tool()
 	for _, arguments := range benchQueries {
 		var failure error

@@ -23,6 +23,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
@@ -36,15 +38,13 @@ var nestedPackages = []string{"otel"}
 // parseFiles parses the files of a folder that are not tests.
 func parseFiles(t *testing.T, dir string, mode parser.Mode) (*token.FileSet, []*ast.File) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	require.NoError(t, err)
+	paths := testtools.Must(filepath.Glob(filepath.Join(dir, "*.go")))(t)
 	fset, files := token.NewFileSet(), []*ast.File(nil)
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(fset, path, nil, mode)
-		require.NoError(t, err)
+		file := testtools.Must(parser.ParseFile(fset, path, nil, mode))(t)
 		files = append(files, file)
 	}
 	return fset, files
@@ -54,8 +54,7 @@ func parseFiles(t *testing.T, dir string, mode parser.Mode) (*token.FileSet, []*
 func readPackage(t *testing.T, dir string, mode parser.Mode) (*token.FileSet, *godoc.Package) {
 	t.Helper()
 	fset, files := parseFiles(t, dir, mode)
-	pkg, err := godoc.NewFromFiles(fset, files, "github.com/eino-toolsearch/toolsearch/"+dir)
-	require.NoError(t, err)
+	pkg := testtools.Must(godoc.NewFromFiles(fset, files, "github.com/eino-toolsearch/toolsearch/"+dir))(t)
 	return fset, pkg
 }
 
@@ -169,8 +168,7 @@ func TestAPI(t *testing.T) {
 	if *updateAPI {
 		require.NoError(t, os.WriteFile("api.txt", []byte(got), 0o644))
 	}
-	want, err := os.ReadFile("api.txt")
-	require.NoError(t, err)
+	want := testtools.Must(os.ReadFile("api.txt"))(t)
 	is, was := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	assert.Empty(t, linesBeyond(is, was), "new lines")
 	assert.Empty(t, linesBeyond(was, is), "missing lines")
@@ -188,8 +186,7 @@ func modulesOf(t *testing.T, packages ...string) map[string]bool {
 	t.Helper()
 	command := exec.Command("go", append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)...)
 	command.Stderr = os.Stderr
-	out, err := command.Output()
-	require.NoError(t, err, "%v", command)
+	out := testtools.Must(command.Output())(t, "%v", command)
 	modules := map[string]bool{}
 	for _, module := range strings.Fields(string(out)) {
 		modules[module] = true
@@ -206,8 +203,7 @@ func TestDependencies(t *testing.T) {
 	}
 	ours, einos := modulesOf(t, "."), modulesOf(t, "github.com/cloudwego/eino/adk")
 	delete(ours, "github.com/eino-toolsearch/toolsearch")
-	text, err := os.ReadFile("docs/dependencies.md")
-	require.NoError(t, err)
+	text := testtools.Must(os.ReadFile("docs/dependencies.md"))(t)
 	direct, rest, found := strings.Cut(string(text), "\n## Through Eino\n")
 	require.True(t, found, "docs/dependencies.md has a section on the modules that come through Eino")
 	beyond := map[string]bool{}
@@ -249,23 +245,20 @@ func TestWhatIsBuiltWithoutBeingAsked(t *testing.T) {
 	for module := range everything {
 		assert.NotContains(t, module, "opentelemetry")
 	}
-	text, err := os.ReadFile("go.mod")
-	require.NoError(t, err)
+	text := testtools.Must(os.ReadFile("go.mod"))(t)
 	assert.NotContains(t, string(text), "opentelemetry")
 }
 
 // A nested module that others import requires the version of the root module that is next: a
 // replace directive does not count for them.
 func TestNestedModulesRequireTheNextVersion(t *testing.T) {
-	changelog, err := os.ReadFile("CHANGELOG.md")
-	require.NoError(t, err)
+	changelog := testtools.Must(os.ReadFile("CHANGELOG.md"))(t)
 	heading := regexp.MustCompile(`(?m)^## v(\d+\.\d+\.\d+)`).FindSubmatch(changelog)
 	if heading == nil {
 		t.Skip("CHANGELOG.md has no version yet")
 	}
 	for _, dir := range nestedPackages {
-		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		require.NoError(t, err)
+		text := testtools.Must(os.ReadFile(filepath.Join(dir, "go.mod")))(t)
 		assert.Contains(t, string(text), "\tgithub.com/eino-toolsearch/toolsearch v"+string(heading[1])+"\n", "docs/releasing.md says how")
 	}
 }
@@ -365,8 +358,7 @@ func TestDirectionOfImports(t *testing.T) {
 // In each table of docs/architecture.md, a file uses only files above it and files of its own line.
 func TestFilesUseFilesAbove(t *testing.T) {
 	t.Parallel()
-	architecture, err := os.ReadFile("docs/architecture.md")
-	require.NoError(t, err)
+	architecture := testtools.Must(os.ReadFile("docs/architecture.md"))(t)
 	for dir, heading := range map[string]string{".": "\n## The root package", "search": "\n## Package search"} {
 		_, section, found := strings.Cut(string(architecture), heading)
 		require.True(t, found, heading)
@@ -384,12 +376,10 @@ func TestFilesUseFilesAbove(t *testing.T) {
 
 // The tables in internal/README.md name every package of internal and of search/internal.
 func TestLeavesAreListed(t *testing.T) {
-	page, err := os.ReadFile("internal/README.md")
-	require.NoError(t, err)
+	page := testtools.Must(os.ReadFile("internal/README.md"))(t)
 	var packages []string
 	for _, folder := range []string{"internal", "search/internal"} {
-		entries, err := os.ReadDir(folder)
-		require.NoError(t, err)
+		entries := testtools.Must(os.ReadDir(folder))(t)
 		for _, entry := range entries {
 			if entry.IsDir() {
 				packages = append(packages, entry.Name())
@@ -422,8 +412,7 @@ func usesOfFiles(t *testing.T, dir string) map[string]map[string]string {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".")
 	cmd.Dir = dir
-	list, err := cmd.Output()
-	require.NoError(t, err)
+	list := testtools.Must(cmd.Output())(t)
 	exports := make(map[string]string)
 	for line := range strings.Lines(string(list)) {
 		path, export, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -436,8 +425,7 @@ func usesOfFiles(t *testing.T, dir string) map[string]map[string]string {
 	}
 	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
-	pkg, err := (&types.Config{Importer: importer.ForCompiler(fset, "gc", open)}).Check(dir, fset, files, info)
-	require.NoError(t, err)
+	pkg := testtools.Must((&types.Config{Importer: importer.ForCompiler(fset, "gc", open)}).Check(dir, fset, files, info))(t)
 	for ident, object := range info.Uses {
 		variable, isVariable := object.(*types.Var)
 		isField := isVariable && variable.IsField()

@@ -135,10 +135,8 @@ func TestExecutorIsEinos(t *testing.T) {
 			toolsearchtest.Say("Sunny."), toolsearchtest.Say("Written."))
 		tools := adk.ToolsConfig{}
 		tools.Tools = testtools.NewsTools()
-		executor, err := makeExecutor(toolCalling{scripted}, tools)
-		require.NoError(t, err)
-		agent, err := planWith(t.Context(), executor)
-		require.NoError(t, err)
+		executor := testtools.Must(makeExecutor(toolCalling{scripted}, tools))(t)
+		agent := testtools.Must(planWith(t.Context(), executor))(t)
 		events := agent.Run(t.Context(), &adk.AgentInput{Messages: []adk.Message{schema.UserMessage("What is new?")}})
 		for event, ok := events.Next(); ok; event, ok = events.Next() {
 			require.NoError(t, event.Err)

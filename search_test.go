@@ -49,21 +49,18 @@ func TestBounds(t *testing.T) {
 		"cut after a word": strings.Repeat("x", 1023) + " " + strings.Repeat("x", queryBytes-1024-4) + " n7" + " " + strings.Repeat(words, 1<<14),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := catalog.Search(ctx, text, 5)
-			require.NoError(t, err)
+			got := testtools.Must(catalog.Search(ctx, text, 5))(t)
 			start := text[:queryBytes]
 			if rest := text[queryBytes:]; rest[0] != ' ' { // the cut is within a word, which does not count
 				start = start[:strings.LastIndexByte(start, ' ')]
 			}
-			want, err := catalog.Search(ctx, start, 5)
-			require.NoError(t, err)
+			want := testtools.Must(catalog.Search(ctx, start, 5))(t)
 			assert.Equal(t, want, got, "the result of the first 4 KiB, and of the whole text")
 		})
 	}
 
 	// A selection that is too long is cut between two names, not within a name.
-	result, err := catalog.Search(ctx, "select:"+strings.Repeat("n0,", 400_000), 0)
-	require.NoError(t, err)
+	result := testtools.Must(catalog.Search(ctx, "select:"+strings.Repeat("n0,", 400_000), 0))(t)
 	assert.Len(t, result.Matches, 1)
 	assert.Empty(t, result.NotFound)
 	assert.Empty(t, result.Message)
@@ -79,8 +76,7 @@ func TestBounds(t *testing.T) {
 				for i := range names {
 					fmt.Fprintf(&b, "%s%d%s", prefix, i%1000, separators[i%len(separators)])
 				}
-				result, err := catalog.Search(ctx, b.String(), 5)
-				require.NoError(t, err)
+				result := testtools.Must(catalog.Search(ctx, b.String(), 5))(t)
 				found := testtools.MatchNames(result)
 				assert.LessOrEqual(t, len(found)+len(result.NotFound), 200, "%d matches, %d not found", len(found), len(result.NotFound))
 				assert.Len(t, sortedSet(found), len(found), "the matches are distinct")
@@ -94,10 +90,8 @@ func TestBounds(t *testing.T) {
 		queries[i] = fmt.Sprint("n", i)
 	}
 	for limit, most := range map[int]int{0: 10 * toolsearch.DefaultMaxResults, math.MaxInt32: 10 * toolsearch.DefaultMaxResultsCap} {
-		arguments, err := json.Marshal(map[string]any{"query": queries, "max_results": limit})
-		require.NoError(t, err)
-		text, err := catalog.Tool().InvokableRun(ctx, string(arguments))
-		require.NoError(t, err)
+		arguments := testtools.Must(json.Marshal(map[string]any{"query": queries, "max_results": limit}))(t)
+		text := testtools.Must(catalog.Tool().InvokableRun(ctx, string(arguments)))(t)
 		var answer struct{ Matches []string }
 		require.NoError(t, json.Unmarshal([]byte(text), &answer))
 		assert.NotEmpty(t, answer.Matches, "1000 queries with max_results %d", limit)
@@ -167,8 +161,7 @@ func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
 	for i, name := range names {
 		infos[i] = &schema.ToolInfo{Name: name}
 	}
-	catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
-	require.NoError(t, err)
+	catalog := testtools.Must(toolsearch.NewCatalogFromInfos(context.Background(), infos, nil))(t)
 	return catalog
 }
 
@@ -187,10 +180,8 @@ func TestExplainSaysWhichDemandIsNotMet(t *testing.T) {
 		{nil, "jira: create", "10\n  +0  \"jira:\": not found\n  +10  \"create\" in name: a part of the name equals it"},
 		{nil, "+report create", "12\n  +2  \"report\" in description: the description contains it\n  +10  \"create\" in name: a part of the name equals it"},
 	} {
-		catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, &toolsearch.CatalogOptions{Index: tt.index})
-		require.NoError(t, err)
-		e, err := catalog.Explain(t.Context(), tt.query, "github__create_issue")
-		require.NoError(t, err, "%q", tt.query)
+		catalog := testtools.Must(toolsearch.NewCatalogFromInfos(t.Context(), infos, &toolsearch.CatalogOptions{Index: tt.index}))(t)
+		e := testtools.Must(catalog.Explain(t.Context(), tt.query, "github__create_issue"))(t, "%q", tt.query)
 		assert.Equal(t, tt.want, e.String(), "%q", tt.query)
 	}
 }
@@ -281,15 +272,12 @@ var rankingSearchers = []struct {
 
 func TestRanking(t *testing.T) {
 	folder := filepath.Join("testdata", "ranking")
-	catalog, err := eval.LoadCatalog(filepath.Join(folder, "tools.jsonl"))
-	require.NoError(t, err)
+	catalog := testtools.Must(eval.LoadCatalog(filepath.Join(folder, "tools.jsonl")))(t)
 	for _, tool := range services.Tools() {
-		info, err := tool.Info(t.Context())
-		require.NoError(t, err)
+		info := testtools.Must(tool.Info(t.Context()))(t)
 		catalog.Tools = append(catalog.Tools, info)
 	}
-	queries, err := eval.LoadQueries(filepath.Join(folder, "queries.jsonl"))
-	require.NoError(t, err)
+	queries := testtools.Must(eval.LoadQueries(filepath.Join(folder, "queries.jsonl")))(t)
 	for _, searcher := range rankingSearchers {
 		t.Run(searcher.name, func(t *testing.T) {
 			report, err := eval.Run(t.Context(), catalog, queries, eval.Options{
@@ -301,8 +289,7 @@ func TestRanking(t *testing.T) {
 			if *update {
 				require.NoError(t, os.WriteFile(golden, got, 0o666))
 			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
+			want := testtools.Must(os.ReadFile(golden))(t)
 			reportLines(t, golden, got, want)
 		})
 	}
@@ -357,8 +344,7 @@ func reportLines(t *testing.T, golden string, got, want []byte) {
 
 // The queries stay enough for the figures that the docs quote.
 func TestRankingSet(t *testing.T) {
-	queries, err := eval.LoadQueries(filepath.Join("testdata", "ranking", "queries.jsonl"))
-	require.NoError(t, err)
+	queries := testtools.Must(eval.LoadQueries(filepath.Join("testdata", "ranking", "queries.jsonl")))(t)
 	kinds := make(map[string]int)
 	var texts []string
 	for _, query := range queries {

@@ -18,7 +18,6 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
@@ -207,8 +206,7 @@ var saysZero = regexp.MustCompile(`(Zero|Nil|False|"") means|is required`)
 
 // The doc comment of every field says what its zero value means.
 func TestConfigFieldsSayWhatZeroMeans(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
-	require.NoError(t, err)
+	file := testtools.Must(parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments))(t)
 	fields := 0
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.TypeSpec)

@@ -70,8 +70,7 @@ func TestMain(m *testing.M) {
 
 // asServer is the test binary as a server.
 func asServer(t *testing.T, kind string, env ...string) Server {
-	program, err := os.Executable()
-	require.NoError(t, err)
+	program := testtools.Must(os.Executable())(t)
 	s := Server{Command: program, Env: map[string]string{role: kind}}
 	for i := 0; i < len(env); i += 2 {
 		s.Env[env[i]] = env[i+1]
@@ -119,8 +118,7 @@ func listening(t *testing.T, handler http.Handler) string {
 // connect connects to a file's servers until the test ends.
 func connect(t *testing.T, file *File) *Servers {
 	t.Helper()
-	servers, err := Connect(t.Context(), file)
-	require.NoError(t, err)
+	servers := testtools.Must(Connect(t.Context(), file))(t)
 	t.Cleanup(func() { assert.NoError(t, servers.Close()) })
 	return servers
 }
@@ -131,11 +129,9 @@ func one(s Server) *File { return &File{Servers: map[string]Server{"one": s}} }
 // listOf asks the first server for its tools.
 func listOf(t *testing.T, ctx context.Context, servers *Servers) (names []string, tools []tool.BaseTool) {
 	t.Helper()
-	tools, err := servers.Groups()[0].Source(ctx)
-	require.NoError(t, err)
+	tools = testtools.Must(servers.Groups()[0].Source(ctx))(t)
 	for _, tool := range tools {
-		info, err := tool.Info(ctx)
-		require.NoError(t, err)
+		info := testtools.Must(tool.Info(ctx))(t)
 		names = append(names, info.Name)
 	}
 	return names, tools
@@ -146,8 +142,7 @@ type user struct{}
 
 func run(t *testing.T, ctx context.Context, of tool.BaseTool, arguments string) string {
 	t.Helper()
-	text, err := of.(tool.InvokableTool).InvokableRun(ctx, arguments)
-	require.NoError(t, err)
+	text := testtools.Must(of.(tool.InvokableTool).InvokableRun(ctx, arguments))(t)
 	return text
 }
 
@@ -295,8 +290,7 @@ func TestCallersOfOneServer(t *testing.T) {
 	}
 	assert.Len(t, servers.servers[0].callers, maxCallers)
 
-	search, err := toolsearch.New(t.Context(), &toolsearch.Config{Groups: servers.Groups(), AlwaysLoaded: []string{"*"}})
-	require.NoError(t, err)
+	search := testtools.Must(toolsearch.New(t.Context(), &toolsearch.Config{Groups: servers.Groups(), AlwaysLoaded: []string{"*"}}))(t)
 	for _, name := range []string{"ann", "bob"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -383,8 +377,7 @@ func TestCallRunsOnce(t *testing.T) {
 		assert.Equal(t, "one", failure.Group)
 		assert.ErrorContains(t, failure.Err, "its last output:\n\tout of money")
 	}
-	data, err := os.ReadFile(paid)
-	require.NoError(t, err)
+	data := testtools.Must(os.ReadFile(paid))(t)
 	assert.Equal(t, "paid\npaid\n", string(data), "once for each call")
 }
 
@@ -456,8 +449,7 @@ func TestNothingGoesOn(t *testing.T) {
 			greeted.Add(1)
 		}))})
 		file.PerCaller = func(ctx context.Context) string { return fmt.Sprint(ctx.Value(user{})) }
-		servers, err := Connect(t.Context(), file)
-		require.NoError(t, err)
+		servers := testtools.Must(Connect(t.Context(), file))(t)
 		for n := range int64(8) { // Close comes after one answer more each time
 			before := greeted.Load()
 			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), user{}, n))
@@ -470,8 +462,7 @@ func TestNothingGoesOn(t *testing.T) {
 			assert.EventuallyWithT(t, func(c *assert.CollectT) {
 				assert.Empty(c, stacksWith("mcp.(*server)", "mcp.(*caller)", "mcp.(*conn)", "mcp.(*ClientSession)", "mcp.callSubscriptionsListen"))
 			}, time.Minute, 10*time.Millisecond)
-			servers, err = Connect(t.Context(), file)
-			require.NoError(t, err)
+			servers = testtools.Must(Connect(t.Context(), file))(t)
 		}
 		assert.NoError(t, servers.Close())
 	}
@@ -481,8 +472,7 @@ func TestToolsAsTheyAreDefined(t *testing.T) {
 	const definition = `{"name": "shop.sell", "title": "Sell it", "inputSchema": {"type":"object"}, "annotations": {"destructiveHint": true,
 		"readOnlyHint": 5}, "_meta": {"anthropic/alwaysLoad": true}}`
 	made := (&server{}).toolOf(json.RawMessage(definition))
-	info, err := made.Info(t.Context())
-	require.NoError(t, err)
+	info := testtools.Must(made.Info(t.Context()))(t)
 	assert.Equal(t, search.Annotation{Aliases: []string{"Sell it"}, Tags: []string{"destructive", "always-load"}}, search.Annotate(info))
 	assert.Equal(t, definition, string(made.Definition()))
 	for wrong, want := range map[string]string{

@@ -49,8 +49,7 @@ func npmFile(t *testing.T, folder string) (file *File, memory string) {
 	require.NoError(t, err)
 	path := filepath.Join(folder, "mcp.json")
 	require.NoError(t, os.WriteFile(path, text, 0o600))
-	file, err = ReadFile(path)
-	require.NoError(t, err)
+	file = testtools.Must(ReadFile(path))(t)
 	return file, memory
 }
 
@@ -81,8 +80,7 @@ func answer(requests []toolsearchtest.Request) string {
 
 // realFolder returns a folder by its real path: the filesystem server allows no other.
 func realFolder(t *testing.T) string {
-	folder, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
+	folder := testtools.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	return folder
 }
 
@@ -98,8 +96,7 @@ func testServersOfNPM[M adk.MessageType](t *testing.T, servers *Servers) {
 	ask := func(config toolsearch.Config, turns ...toolsearchtest.Turn) []toolsearchtest.Request {
 		t.Helper()
 		config.Groups, config.Index = servers.Groups(), toolsearch.BM25
-		search, err := toolsearch.NewTyped[M](t.Context(), &config)
-		require.NoError(t, err)
+		search := testtools.Must(toolsearch.NewTyped[M](t.Context(), &config))(t)
 		return converse(t.Context(), t, []adk.TypedChatModelAgentMiddleware[M]{search}, turns...)
 	}
 	marked := ask(toolsearch.Config{AlwaysLoaded: []string{"tag:always-load"}})[0].ToolNames()
@@ -156,8 +153,7 @@ func TestServerRestarts(t *testing.T) {
 		}
 	}})
 	require.NoError(t, err)
-	path, err := json.Marshal(map[string]string{"path": filepath.Join(folder, "note.txt")})
-	require.NoError(t, err)
+	path := testtools.Must(json.Marshal(map[string]string{"path": filepath.Join(folder, "note.txt")}))(t)
 	run := func(second func()) []toolsearchtest.Request {
 		t.Helper()
 		played := 0

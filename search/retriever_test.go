@@ -372,9 +372,8 @@ func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
 	for _, tool := range testtools.NewsTools() {
 		infos = append(infos, testtools.MustInfo(t, tool))
 	}
-	before, err := search.Documents(infos, nil)
-	require.NoError(t, err)
-	_, _, err = search.StoreDocuments(t.Context(), e, before, nil)
+	before := testtools.Must(search.Documents(infos, nil))(t)
+	_, _, err := search.StoreDocuments(t.Context(), e, before, nil)
 	require.NoError(t, err)
 	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], &toolsearch.CatalogOptions{Index: search.Retriever(e)})
 	require.NoError(t, err)

@@ -14,14 +14,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
-
-func TestKeywordKeepsTheContract(t *testing.T) {
-	TestSearcher(t, search.Keyword)
-}
 
 type (
 	query = search.Query
@@ -330,8 +326,7 @@ func TestBrokenSearchersFail(t *testing.T) {
 		}, []string{"rebuild"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := newSubject(t.Context(), test.index)
-			require.NoError(t, err)
+			s := testtools.Must(newSubject(t.Context(), test.index))(t)
 			var fails []string
 			for _, c := range clauses {
 				if err := c.test(t.Context(), s); err != nil {
@@ -382,8 +377,7 @@ func TestFailureQuotesTheContract(t *testing.T) {
 
 // The doc comments contain every sentence that a clause quotes.
 func TestClausesAreQuotations(t *testing.T) {
-	contract, err := os.ReadFile(filepath.Join("..", "search", "search.go"))
-	require.NoError(t, err)
+	contract := testtools.Must(os.ReadFile(filepath.Join("..", "search", "search.go")))(t)
 	words := strings.Join(strings.Fields(strings.ReplaceAll(string(contract), "//", " ")), " ")
 	for _, c := range clauses {
 		// assert.Contains prints the file in full.

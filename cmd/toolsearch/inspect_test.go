@@ -1,15 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,19 +46,6 @@ func TestInspectLiveServer(t *testing.T) {
 	assert.Equal(t, tokens.Of(definition), r.Tools[0].Tokens, "tokens of %s", definition)
 	stdout, _ = inspectFake(t, cli.Nothing, "good")
 	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask politely.\nThe server wrote 3 lines ")
-}
-
-// Files may come from anywhere. Nested lists were once read again at every level.
-func TestInspectFilesThatNest(t *testing.T) {
-	text := `"` + strings.Repeat("x", 25<<20) + `"`
-	for _, test := range []struct{ name, text string }{
-		{"lists left open", strings.Repeat("[", 25<<20)},
-		{"lists", strings.Repeat("[", 9_000) + text + strings.Repeat("]", 9_000)},
-		{"objects", strings.Repeat(`{"result":`, 9_000) + text + strings.Repeat("}", 9_000)},
-	} {
-		_, stderr := prints(t, cli.Failed, test.text, "inspect", "-")
-		assert.Equal(t, "toolsearch: standard input:1: lists and objects nest more than 64 deep\n", stderr, test.name)
-	}
 }
 
 // A broken server gives an error that says what is wrong, within -timeout.
@@ -111,29 +92,6 @@ func TestInspectWrongValues(t *testing.T) {
 func TestInspectStubbornServer(t *testing.T) {
 	stdout, _ := inspectFake(t, cli.Found, "stubborn")
 	assert.Contains(t, stdout, "tools: 1")
-}
-
-// The processes that a server started end with the server, as node does when npx started it. The
-// process here holds a named pipe open.
-func TestInspectEndsWhatTheServerStarted(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
-		t.Skipf("no named pipes: %v", err)
-	}
-	t.Setenv(fakeServer, "deaf")
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan int)
-	go func() {
-		script := fmt.Sprintf("'%s' 3> '%s' & wait", self, pipe)
-		ended <- run(ctx, []string{"inspect", "--", "sh", "-c", script}, strings.NewReader(""), io.Discard, io.Discard)
-	}()
-	held, err := os.Open(pipe) // waits until the process has started
-	require.NoError(t, err)
-	defer held.Close()
-	cancel() // an interrupt does this
-	assert.Equal(t, cli.Failed, <-ended, "exit status")
-	_, err = io.ReadAll(held) // ends with the last process that holds the pipe
-	assert.NoError(t, err)
 }
 
 // A type of null, on which the reader of schemas panics, does not end a command.

@@ -145,6 +145,7 @@ func TestCommands(t *testing.T) {
 		{"inspect-no-tools", cli.Failed, "inspect -", `{"result": {"tools": []}}`},
 		{"inspect-no-json", cli.Failed, "inspect -", "{\"name\": \"a\"}\nbook\n"},
 		{"inspect-no-object", cli.Failed, "inspect -", "[1]"},
+		{"inspect-nested", cli.Failed, "inspect -", strings.Repeat("[", 1<<20)},
 		{"help-cost", cli.Found, "cost -h", ""},
 		{"cost", cli.Found, "cost -shape 2000,6,1 -shape 8000,6,2 -made 60,120", ""},
 		{"cost-none", cli.Found, "cost -provider none -shape 2000,4,1 $TOOLS", ""},

@@ -21,6 +21,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -51,10 +52,8 @@ func running(t *testing.T) (*server, embedding.Embedder) {
 	if err := missing(); err != nil {
 		t.Skip(err)
 	}
-	s, err := shared()
-	require.NoError(t, err)
-	e, err := s.embedder(t.Context())
-	require.NoError(t, err)
+	s := testtools.Must(shared())(t)
+	e := testtools.Must(s.embedder(t.Context()))(t)
 	return s, e
 }
 
@@ -76,11 +75,9 @@ func (c *counting) EmbedStrings(ctx context.Context, texts []string, opts ...emb
 func rankingSet(t *testing.T) (*eval.Catalog, []eval.Query) {
 	t.Helper()
 	folder := filepath.Join("..", "..", "testdata", "ranking")
-	catalog, err := eval.LoadCatalog(filepath.Join(folder, "tools.jsonl"))
-	require.NoError(t, err)
+	catalog := testtools.Must(eval.LoadCatalog(filepath.Join(folder, "tools.jsonl")))(t)
 	catalog.Tools = append(catalog.Tools, services.Infos()...)
-	queries, err := eval.LoadQueries(filepath.Join(folder, "queries.jsonl"))
-	require.NoError(t, err)
+	queries := testtools.Must(eval.LoadQueries(filepath.Join(folder, "queries.jsonl")))(t)
 	return catalog, queries
 }
 
@@ -97,8 +94,7 @@ func scoreOf(r *eval.Report) score {
 func measure(t *testing.T, catalog *eval.Catalog, queries []eval.Query, meaning toolsearch.Indexer) (reports [3]*eval.Report) {
 	t.Helper()
 	for i, index := range []toolsearch.Indexer{toolsearch.BM25, meaning, toolsearch.Hybrid(toolsearch.BM25, meaning)} {
-		report, err := eval.Run(t.Context(), catalog, queries, eval.Options{Index: index, Resamples: -1})
-		require.NoError(t, err)
+		report := testtools.Must(eval.Run(t.Context(), catalog, queries, eval.Options{Index: index, Resamples: -1}))(t)
 		reports[i] = report
 	}
 	return reports
@@ -133,8 +129,7 @@ func TestRestart(t *testing.T) {
 		}.Index})
 		require.NoError(t, err)
 		assert.Equal(t, wantEmbedded, counter.n, "tools embedded")
-		result, err := catalog.Search(t.Context(), "tell my colleagues", 5)
-		require.NoError(t, err)
+		result := testtools.Must(catalog.Search(t.Context(), "tell my colleagues", 5))(t)
 		require.Len(t, result.Matches, 5)
 		answer := ""
 		for _, m := range result.Matches {
@@ -151,8 +146,7 @@ func TestProgram(t *testing.T) {
 	if err := missing(); err != nil {
 		t.Skip(err)
 	}
-	folder, err := cacheFolder()
-	require.NoError(t, err)
+	folder := testtools.Must(cacheFolder())(t)
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &out, folder))
 	_, after, stopped := strings.Cut(out.String(), "(the embedding server is stopped)")
@@ -211,8 +205,7 @@ func TestServer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			request, err := http.NewRequestWithContext(t.Context(), test.method, s.url+test.path, strings.NewReader(test.body))
 			require.NoError(t, err)
-			response, err := client.Do(request)
-			require.NoError(t, err)
+			response := testtools.Must(client.Do(request))(t)
 			defer response.Body.Close()
 			body, err := io.ReadAll(response.Body)
 			assert.NoError(t, err)
@@ -247,10 +240,8 @@ func TestHybridOnPublicSets(t *testing.T) {
 	t.Logf("%-16s  %12s  %12s  %12s", "R@5 MRR", "BM25", "Embedding", "Hybrid")
 	var mean [3]score
 	for _, set := range sets {
-		catalog, err := eval.LoadCatalog(filepath.Join(dir, set, "tools.jsonl"))
-		require.NoError(t, err)
-		queries, err := eval.LoadQueries(filepath.Join(dir, set, "queries.jsonl"))
-		require.NoError(t, err)
+		catalog := testtools.Must(eval.LoadCatalog(filepath.Join(dir, set, "tools.jsonl")))(t)
+		queries := testtools.Must(eval.LoadQueries(filepath.Join(dir, set, "queries.jsonl")))(t)
 		text := fmt.Sprintf("%-16s", set)
 		for i, report := range measure(t, catalog, queries, toolsearch.Embedding(e)) {
 			s := scoreOf(report)

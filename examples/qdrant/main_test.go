@@ -13,6 +13,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/qdrant/loopback"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -54,11 +55,9 @@ func Example() {
 // everywhere runs a test against the stand-in, and against the server at QDRANT_HOST if that is set.
 func everywhere(t *testing.T, test func(t *testing.T, e *engine)) {
 	t.Run("loopback", func(t *testing.T) {
-		server, err := loopback.Start()
-		require.NoError(t, err)
+		server := testtools.Must(loopback.Start())(t)
 		t.Cleanup(server.Close)
-		client, err := clientOf(&qdrant.Config{Host: "127.0.0.1", Port: server.Port})
-		require.NoError(t, err)
+		client := testtools.Must(clientOf(&qdrant.Config{Host: "127.0.0.1", Port: server.Port}))(t)
 		t.Cleanup(func() { assert.NoError(t, client.Close()) })
 		test(t, newEngine(t, client))
 	})
@@ -85,8 +84,7 @@ func newEngine(t *testing.T, client *qdrant.Client) *engine {
 
 func catalogOf(t *testing.T, e *engine, infos []*schema.ToolInfo) *toolsearch.Catalog {
 	t.Helper()
-	r, err := e.retriever(t.Context())
-	require.NoError(t, err)
+	r := testtools.Must(e.retriever(t.Context()))(t)
 	catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, &toolsearch.CatalogOptions{Index: toolsearch.Retriever(r)})
 	require.NoError(t, err)
 	return catalog
@@ -94,8 +92,7 @@ func catalogOf(t *testing.T, e *engine, infos []*schema.ToolInfo) *toolsearch.Ca
 
 func found(t *testing.T, catalog *toolsearch.Catalog, query string) (names []string) {
 	t.Helper()
-	result, err := catalog.Search(t.Context(), query, 3)
-	require.NoError(t, err)
+	result := testtools.Must(catalog.Search(t.Context(), query, 3))(t)
 	for _, match := range result.Matches {
 		names = append(names, match.Info.Name)
 	}
@@ -107,10 +104,8 @@ func TestFindsTools(t *testing.T) {
 		infos := services.Infos()
 		_, err := e.sync(t.Context(), infos)
 		require.NoError(t, err)
-		r, err := e.retriever(t.Context())
-		require.NoError(t, err)
-		documents, err := r.Retrieve(t.Context(), "refund charge")
-		require.NoError(t, err)
+		r := testtools.Must(e.retriever(t.Context()))(t)
+		documents := testtools.Must(r.Retrieve(t.Context(), "refund charge"))(t)
 		require.NotEmpty(t, documents)
 		assert.Equal(t, search.DocumentID("mcp__stripe__refund_charge"), documents[0].ID, "the best document of Qdrant")
 
@@ -132,19 +127,16 @@ func TestFindsTools(t *testing.T) {
 func TestSync(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
 		infos := services.Infos()
-		written, err := e.sync(t.Context(), infos)
-		require.NoError(t, err)
+		written := testtools.Must(e.sync(t.Context(), infos))(t)
 		assert.Equal(t, 166, written)
 
 		changed := *infos[3]
 		changed.Desc += " Also on Sundays."
 		infos[3] = &changed
 		gone := infos[len(infos)-1].Name
-		written, err = e.sync(t.Context(), infos[:len(infos)-1])
-		require.NoError(t, err)
+		written = testtools.Must(e.sync(t.Context(), infos[:len(infos)-1]))(t)
 		assert.Equal(t, 1, written)
-		known, err := e.hashes(t.Context())
-		require.NoError(t, err)
+		known := testtools.Must(e.hashes(t.Context()))(t)
 		assert.Len(t, known, 165)
 		assert.NotContains(t, known, search.DocumentID(gone))
 	})
@@ -161,11 +153,9 @@ func TestManyTools(t *testing.T) {
 				infos = append(infos, &copied)
 			}
 		}
-		written, err := e.sync(t.Context(), infos)
-		require.NoError(t, err)
+		written := testtools.Must(e.sync(t.Context(), infos))(t)
 		assert.Equal(t, len(infos), written)
-		written, err = e.sync(t.Context(), infos)
-		require.NoError(t, err)
+		written = testtools.Must(e.sync(t.Context(), infos))(t)
 		assert.Zero(t, written, "written at the second sync")
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -38,8 +39,7 @@ type client struct {
 // start starts the service over a folder. It ends with the test, or when stop is called.
 func start(t *testing.T, folder string, chatModel model.BaseChatModel, limit int) (ann client, stop func()) {
 	t.Helper()
-	s, err := newService(t.Context(), chatModel, files(folder), slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	s := testtools.Must(newService(t.Context(), chatModel, files(folder), slog.New(slog.DiscardHandler)))(t)
 	s.limit = limit
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)

@@ -12,38 +12,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
 )
 
-func TestRead(t *testing.T) {
-	object := map[string]any{"query": "mail"}
-	for _, c := range []struct {
-		name, text string
-		want       any
-	}{
-		{"JSON", `{"query":"mail"}`, object},
-		{"a number is its text", `{"n":1e999}`, map[string]any{"n": json.Number("1e999")}},
-		{"after a byte order mark", "\ufeff{\"query\":\"mail\"}", object},
-		{"in a fence", "```json\n{\"query\":\"mail\"}\n```", object},
-		{"in a fence without a language", "```{\"query\":\"mail\"}```", object},
-		{"in prose", `I search: {"query":"mail"} now`, object},
-		{"in a string", `"{\"query\":\"mail\"}"`, object},
-		{"in a fence in a string", `"` + "```json\\n{\\\"query\\\":\\\"mail\\\"}\\n```" + `"`, object},
-		{"bare words", "send mail", "send mail"},
-		{"a string that is not closed", `"send mail`, "send mail"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			value, ok := modeljson.Read(c.text)
-			assert.True(t, ok)
-			assert.Equal(t, c.want, value)
-		})
-	}
-}
-
-func TestReadRefusesWhatLooksLikeJSONAndIsNot(t *testing.T) {
-	for _, text := range []string{`{"query":"mail"`, `[1,`, `{]`} {
-		_, ok := modeljson.Read(text)
-		assert.False(t, ok, text)
-	}
-}
-
 // A text that is too long is read as far as its cut.
 func TestReadCuts(t *testing.T) {
 	value, ok := modeljson.Read(`{"query":"` + strings.Repeat("mail ", 1<<20) + `"}`)

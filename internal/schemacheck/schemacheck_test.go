@@ -4,8 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +30,9 @@ func toolWith(t testing.TB, definition string) *schema.ToolInfo {
 	parameters := new(jsonschema.Schema)
 	require.NoError(t, json.Unmarshal([]byte(definition), parameters), "%.200s", definition)
 	var all map[string]any
-	require.NoError(t, json.Unmarshal([]byte(definition), &all))
+	reader := json.NewDecoder(strings.NewReader(definition))
+	reader.UseNumber()
+	require.NoError(t, reader.Decode(&all))
 	for _, keyword := range []string{"definitions", "unevaluatedProperties"} { // the Go type has neither
 		if value, ok := all[keyword]; ok {
 			parameters.Extras = map[string]any{keyword: value}
@@ -228,6 +235,19 @@ func attacks() []attack {
 		{"a tree that branches a few times", property(`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`), `{"q":{"q":1}}`, "/q/q: got number, want object"},
 		{"branches that share names, deep", `{"type":"object","allOf":[` + list(30,
 			func(int) string { return `{"additionalProperties":{"$ref":"#"}}` }) + `]}`, nested(5, `{}`), unchecked},
+		{"an unknown type", `{"type":"objekt"}`, `{"a":1}`, unchecked},
+		{"a definition that is missing", property(`{"$ref":"#/$defs/none"}`), `{"q":1}`, unchecked},
+		{"nothing", `{}`, `{"a":1}`, ""},
+		{"a reference to itself", `{"$ref":"#"}`, `{"a":1}`, unchecked},
+		{"a long text against a pattern", property(`{"pattern":"(x+x+)+y$"}`), `{"q":"` + strings.Repeat("x", 100_000) + `"}`, "/q: 'xxx"},
+		{"a tree", `{"type":"object","properties":{"a":{"$ref":"#"}}}`, nested(40, "1"), strings.Repeat("/a", 40) + ": got number, want object"},
+		{"a tree, and the arguments are too deep", `{"type":"object","properties":{"a":{"$ref":"#"}}}`, nested(2000, "1"),
+			"it is nested more than 256 deep"},
+		{"a number that takes long to read", property(`{"maximum":1e999999}`), `{"q":1}`, unchecked},
+		{"a bound, and numbers that take long to read", property(`{"items":{"multipleOf":3}}`), itemsOf(5000, "1e999999"),
+			"it has a number of more than 400 digits"},
+		{"a bound, and large numbers", property(`{"items":{"maximum":1e300}}`), `{"q":[1e299,1e301,-1e308]}`, "/q/1: maximum: got 1"},
+		{"items that are equal", property(`{"uniqueItems":true}`), itemsOf(5000, `{"b":1}`), "/q: items at 0 and 1 are equal"},
 		{"an address that refers to itself", `{"$id":"https://a.example","type":"object","allOf":[{"$ref":"https://a.example"}]}`, `{}`,
 			unchecked},
 		{"a tree whose branches have names", `{"type":"object","anyOf":[{"required":["and"],"properties":{"and":{"items":{"$ref":"#"}}}},{"required":["or"],"properties":{"or":{"items":{"$ref":"#"}}}},{"required":["field"]}]}`,
@@ -267,6 +287,30 @@ func TestAttacks(t *testing.T) {
 			assert.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(maxMemory), "bytes allocated")
 		})
 	}
+}
+
+// No schema is loaded from outside.
+func TestNothingIsLoaded(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, `false`)
+	}))
+	defer server.Close()
+	file := filepath.ToSlash(filepath.Join(t.TempDir(), "false.json"))
+	require.NoError(t, os.WriteFile(file, []byte(`false`), 0o600))
+	for definition, want := range map[string]string{
+		property(`{"$ref":"file://` + file + `"}`):                   unchecked,
+		property(`{"$ref":"` + file + `"}`):                          unchecked,
+		property(`{"$ref":"` + server.URL + `/a.json"}`):             unchecked,
+		`{"$schema":"` + server.URL + `/draft","type":"object"}`:     unchecked,
+		`{"$id":"` + server.URL + `/a.json","required":["missing"]}`: "missing property 'missing'",
+	} {
+		problem, err := new(schemacheck.Checker).Problem(t.Context(), 0, toolWith(t, definition), `{"q":1}`)
+		assert.Equal(t, want == unchecked, err != nil, definition)
+		assert.Equal(t, strings.TrimPrefix(want, unchecked), problem, definition)
+	}
+	assert.Zero(t, asked.Load(), "requests to a schema's address")
 }
 
 // BenchmarkAttacks measures what each schema costs when a catalog is built, and what each attack costs, its

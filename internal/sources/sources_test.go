@@ -91,25 +91,6 @@ func calls(t *testing.T, s *sources.View) (results []string) {
 	return results
 }
 
-// Answers with the same definitions are no change, but the newest tools are called.
-func TestAnswersAreCompared(t *testing.T) {
-	s := newServer(t)
-	first, again := tools("b", "a"), tools("a", "b")
-	snapshot := s.accept(t, first)
-	assert.Equal(t, []string{"x"}, s.sees().Changed)
-	assert.Equal(t, []string{fmt.Sprintf("%p", first[1]), fmt.Sprintf("%p", first[0])}, calls(t, s.sees()), "by name")
-	assert.Nil(t, s.change(t, first))
-	assert.Same(t, snapshot, s.Current())
-
-	assert.Nil(t, s.change(t, again), "other tools with the same definitions in another order")
-	assert.Equal(t, []string{fmt.Sprintf("%p", again[0]), fmt.Sprintf("%p", again[1])}, calls(t, s.sees()))
-	assert.Empty(t, s.sees().Changed)
-
-	s.accept(t, tools("a", "c"))
-	assert.Equal(t, []string{"x"}, s.sees().Changed)
-	assert.NotNil(t, s.change(t, first), "back again")
-}
-
 // While a snapshot is compiled, its Source may reconnect, and so may the others.
 func TestAcceptKeepsTheNewestTools(t *testing.T) {
 	s := newServer(t)
@@ -120,29 +101,6 @@ func TestAcceptKeepsTheNewestTools(t *testing.T) {
 	s.Accept(next)
 	assert.Nil(t, s.Pending(s.run))
 	assert.Equal(t, []string{fmt.Sprintf("%p", newest[0])}, calls(t, s.sees()))
-}
-
-// A tool that cannot be in a catalog is left out, and costs the others nothing.
-func TestToolsAreLeftOut(t *testing.T) {
-	s := newServer(t, "fixed")
-	list := append(tools("b", "a", "a", "meta", "fixed"), nil)
-	snapshot := s.accept(t, list)
-	var names []string
-	for _, info := range snapshot.Infos {
-		names = append(names, info.Name)
-	}
-	assert.Equal(t, []string{"fixed", "a", "b"}, names)
-	if problems := s.sees().Problems; assert.Len(t, problems, 1) {
-		assert.Equal(t, "x", problems[0].Group)
-		assert.EqualError(t, problems[0].Err, `toolsearch: Source of group "x": left out or mended: tool 5, "": it is nil (<nil>); `+
-			`tool 2, "a": another dynamic tool has this name; to have both, put the tools of each server into a Group with Prefix; `+
-			`tool 4, "fixed": another dynamic tool has this name; to have both, put the tools of each server into a Group with Prefix; `+
-			`tool 3, "meta": a meta-tool has this name`)
-	}
-	assert.Empty(t, s.sees().Problems, "told once")
-
-	_, err := s.Apply(s.change(t, tools("meta")))
-	assert.ErrorContains(t, err, `no tool can be used: tool 0, "meta"`)
 }
 
 // A change that was refused is gone. If it took too long, the Source fails, and is not asked.

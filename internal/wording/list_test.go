@@ -1,7 +1,6 @@
 package wording_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,20 +61,4 @@ func TestForms(t *testing.T) {
 			assert.Equal(t, c.want, text)
 		})
 	}
-}
-
-// A short description leaves its room to the long ones.
-func TestDescriptionsShareTheRoom(t *testing.T) {
-	l := wording.List{
-		Tools:          []wording.Tool{{Name: "a", Namespace: "short"}, {Name: "b", Namespace: "long"}, {Name: "c", Namespace: "longer"}},
-		Descriptions:   map[string]string{"short": "brief", "long": strings.Repeat("x", 1000), "longer": strings.Repeat("y", 2000)},
-		OnlyNamespaces: true,
-		Phrase:         phrase,
-		Budget:         600,
-	}
-	text, _ := l.Text()
-	assert.LessOrEqual(t, len(text), 600)
-	assert.Contains(t, text, ": brief")
-	assert.Equal(t, strings.Count(text, "x"), strings.Count(text, "y"), "both are cut to the same length")
-	assert.Greater(t, strings.Count(text, "x"), 200)
 }

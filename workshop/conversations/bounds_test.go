@@ -258,12 +258,11 @@ func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
 		}
 		return search.Hits{}, nil
 	}).Index
-	catalog, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools(), &toolsearch.CatalogOptions{Index: index})
-	require.NoError(t, err)
+	catalog := testtools.Must(toolsearch.NewCatalog(t.Context(), testtools.NewsTools(), &toolsearch.CatalogOptions{Index: index}))(t)
 	hour, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	for _, ctx := range []context.Context{context.Background(), hour} {
-		_, err = catalog.Search(ctx, "mail", 0)
+		_, err := catalog.Search(ctx, "mail", 0)
 		assert.NoError(t, err)
 		_, err = catalog.Tool().InvokableRun(ctx, `{"query":"mail"}`)
 		assert.NoError(t, err)
@@ -272,7 +271,7 @@ func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
 
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = catalog.Search(ended, "mail", 0)
+	_, err := catalog.Search(ended, "mail", 0)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 

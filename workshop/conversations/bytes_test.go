@@ -82,8 +82,7 @@ func testNothingIsMutated[M adk.MessageType](t *testing.T, w way) {
 	}
 	for _, native := range []bool{false, true} {
 		config, static, input := handOver(native)
-		middleware, err := toolsearch.NewTyped[M](context.Background(), &config)
-		require.NoError(t, err)
+		middleware := testtools.Must(toolsearch.NewTyped[M](context.Background(), &config))(t)
 		for range 2 { // a second run would find what the first run left behind
 			runWith(t, w, middleware, static, input, busyTurns()...)
 		}
@@ -100,8 +99,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 	ctx := context.Background()
 	run := func(change func(*toolsearch.Config)) string {
 		config := toolsearch.Config{DynamicTools: testtools.NewsTools()}
-		middleware, err := toolsearch.NewTyped[chat](ctx, &config)
-		require.NoError(t, err)
+		middleware := testtools.Must(toolsearch.NewTyped[chat](ctx, &config))(t)
 		change(&config)
 		return asked(t, runWith(t, way{}, middleware, testtools.EchoTools("clock: The time"), userInput[chat](), busyTurns()...))
 	}
@@ -127,8 +125,7 @@ func TestCatalogNeverChanges(t *testing.T) {
 	}
 	clear(infos)
 	for _, query := range []string{"mail", "select:send_mail"} {
-		result, err := catalog.Search(ctx, query, 1)
-		require.NoError(t, err, query)
+		result := testtools.Must(catalog.Search(ctx, query, 1))(t, query)
 		require.Equal(t, []string{"send_mail"}, testtools.MatchNames(result), query)
 		assert.Equal(t, "Sends an e-mail", result.Matches[0].Info.Desc, query)
 	}

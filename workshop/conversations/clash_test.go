@@ -39,8 +39,7 @@ func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
 			`{"query":"tool","max_results":1}`:                            1,
 			`{"query":"select:` + strings.Join(toolNames(70), ",") + `"}`: 70, // a selection has no limit
 		} {
-			text, err := tool.InvokableRun(t.Context(), arguments)
-			require.NoError(t, err)
+			text := testtools.Must(tool.InvokableRun(t.Context(), arguments))(t)
 			assert.Len(t, answerOf(t, text).Matches, want, "%+v, %.50s", tt, arguments)
 		}
 	}
@@ -301,7 +300,6 @@ func TestOddParameters(t *testing.T) {
 	}
 	o := running(t, way{}, toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("odd", schemaOf(t, oddSchema))}})(selecting("odd"))
 	checkSaw(t, "the model", o, "tool_search", "tool_search odd")
-	definition, err := o.last().Tools[1].ToJSONSchema()
-	require.NoError(t, err)
+	definition := testtools.Must(o.last().Tools[1].ToJSONSchema())(t)
 	assert.Equal(t, "foo", definition.Properties.Value("foo").Type)
 }

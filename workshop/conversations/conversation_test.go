@@ -143,7 +143,7 @@ func TestModelMistakes(t *testing.T) {
 	}{
 		{help, []string{
 			``, `  `, `{`, `{}`, `[]`, `null`, `{"query":""}`, `{"query":" \n"}`, `{"query":null}`, `{"query":"+"}`, `{"query":"select:"}`,
-			`{"query":"select: , ,"}`, `{"query":{"text":"mail"}}`, `{"query":"mail"`, `{'query':'mail'}`, `{"query":["mail"}`,
+			`{"query":"select: , ,"}`, `{"query":{"text":"mail"}}`, `{"query":"mail"`, `{'query':'mail'}`, `{"query":["mail"}`, `[1,`, `{]`,
 			`{"queries":{"text":"mail"}}`, strings.Repeat("[", 1<<20), strings.Repeat(`{"query":`, 1<<18),
 		}},
 		{count(0), []string{
@@ -159,7 +159,8 @@ func TestModelMistakes(t *testing.T) {
 			`{"query":"stocks","queries":{"text":"mail"}}`, `{"query":"stocks","queries":[` + strings.Repeat(`"zzz",`, 8000) + `"mail"]}`,
 			`{"query":" [\"stocks\"] ","max_results":1}`, `"stocks"`, `stocks`, `["stocks"]`, "```json\n{\"query\":\"stocks\"}\n```",
 			"```{\"query\":\"stocks\"}```", "```\nstocks\n```", `Sure: {"query":"stocks"}.`, `"{\"query\":\"stocks\"}"`,
-			`"\"{\\\"query\\\":\\\"stocks\\\"}\""`, "\ufeff" + `{"query":"stocks"}`,
+			`"\"{\\\"query\\\":\\\"stocks\\\"}\""`, "\ufeff" + `{"query":"stocks"}`, `"stocks`,
+			`"` + "```json\\n{\\\"query\\\":\\\"stocks\\\"}\\n```" + `"`,
 			`{"query":"` + strings.Repeat("stocks ", 150_000) + `"}`,
 		}},
 		{finds("list_stocks", "send_mail"), []string{
@@ -215,8 +216,7 @@ func TestNotFound(t *testing.T) {
 // of their texts, and the file's first line, which is not a key.
 func headings(t *testing.T, file string) (placeholders map[string][]string, preface string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
+	text := testtools.Must(os.ReadFile(file))(t)
 	placeholders = map[string][]string{}
 	sections := strings.Split(string(text), "\n# ")
 	for _, section := range sections[1:] {
@@ -279,8 +279,7 @@ func descriptionOf(t *testing.T, o outcome, name string) (description string, pa
 		if info.Name != name {
 			continue
 		}
-		definition, err := info.ToJSONSchema()
-		require.NoError(t, err)
+		definition := testtools.Must(info.ToJSONSchema())(t)
 		parameters = map[string]string{}
 		for pair := definition.Properties.Oldest(); pair != nil; pair = pair.Next() {
 			parameters[pair.Key] = pair.Value.Description

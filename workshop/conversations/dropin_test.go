@@ -130,8 +130,7 @@ func playProgram[M adk.MessageType](t *testing.T, p *program, w way, makes einoL
 	if p.interrupted {
 		runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, config), EnableStreaming: w.streaming,
 			CheckPointStore: &memoryStore{}})
-		events, err = drain(runner.Run(context.Background(), encoded[M](messages...), adk.WithCheckPointID("1")))
-		require.NoError(t, err)
+		events = testtools.Must(drain(runner.Run(context.Background(), encoded[M](messages...), adk.WithCheckPointID("1"))))(t)
 		iterator, resumeErr := runner.Resume(context.Background(), "1")
 		require.NoError(t, resumeErr)
 		more, moreErr := drain(iterator)
@@ -233,10 +232,8 @@ func definitionsOf(t *testing.T, r request, verbatim bool) (lines []string) {
 		}
 		says, _, _ := strings.Cut(info.Desc, "\n")
 		lines = append(lines, fmt.Sprintf("%s says %s", info.Name, says))
-		takes, err := info.ToJSONSchema()
-		require.NoError(t, err)
-		text, err := json.Marshal(takes)
-		require.NoError(t, err)
+		takes := testtools.Must(info.ToJSONSchema())(t)
+		text := testtools.Must(json.Marshal(takes))(t)
 		lines = append(lines, fmt.Sprintf("%s takes %s", info.Name, text))
 	}
 	return lines
@@ -291,8 +288,7 @@ const (
 
 // docs/migrating.md is made of the programs.
 func TestMigrating(t *testing.T) {
-	page, err := os.ReadFile(migratingPage)
-	require.NoError(t, err)
+	page := testtools.Must(os.ReadFile(migratingPage))(t)
 	before, rest, begins := strings.Cut(string(page), migratingBegin)
 	table, after, ends := strings.Cut(rest, migratingEnd)
 	require.True(t, begins, "%s has no place for the table", migratingPage)

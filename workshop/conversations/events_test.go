@@ -192,8 +192,7 @@ func checkDocumentedKeys(t *testing.T, event string) {
 	t.Helper()
 	var values map[string]any
 	require.NoError(t, json.Unmarshal([]byte(event), &values))
-	page, err := os.ReadFile("../../docs/operating.md")
-	require.NoError(t, err)
+	page := testtools.Must(os.ReadFile("../../docs/operating.md"))(t)
 	_, row, found := strings.Cut(string(page), fmt.Sprintf("\n| `%s` | ", values["event"]))
 	require.True(t, found, "../../docs/operating.md has the keys of the event %q", values["event"])
 	row, _, _ = strings.Cut(row, " |\n")

@@ -235,15 +235,12 @@ func hostileTools(n int, text func(i int) (name, description string)) []*schema.
 //	go test -run '^TestAttacks$' -update .
 func TestAttacks(t *testing.T) {
 	testtools.SkipWithoutGoroutines(t)
-	catalog, err := eval.LoadCatalog("../../testdata/ranking/tools.jsonl")
-	require.NoError(t, err)
+	catalog := testtools.Must(eval.LoadCatalog("../../testdata/ranking/tools.jsonl"))(t)
 	for _, service := range services.Tools() {
-		info, err := service.Info(t.Context())
-		require.NoError(t, err)
+		info := testtools.Must(service.Info(t.Context()))(t)
 		catalog.Tools = append(catalog.Tools, info)
 	}
-	queries, err := eval.LoadQueries("../../testdata/ranking/queries.jsonl")
-	require.NoError(t, err)
+	queries := testtools.Must(eval.LoadQueries("../../testdata/ranking/queries.jsonl"))(t)
 	frequent := frequentWords(catalog)
 
 	var table strings.Builder
@@ -263,8 +260,7 @@ func TestAttacks(t *testing.T) {
 		fmt.Fprintf(&table, "| %d %% |\n", first)
 	}
 	const begin, end = "<!-- attacks: go test -run TestAttacks -update ./workshop/conversations -->\n", "<!-- end of attacks -->"
-	page, err := os.ReadFile("../../docs/security.md")
-	require.NoError(t, err)
+	page := testtools.Must(os.ReadFile("../../docs/security.md"))(t)
 	head, rest, found := strings.Cut(string(page), begin)
 	require.True(t, found, "../../docs/security.md has no place for the table")
 	old, tail, found := strings.Cut(rest, end)
@@ -290,10 +286,8 @@ func foundOf(t *testing.T, catalog *eval.Catalog, queries []eval.Query, most int
 	require.NoError(t, err)
 	search := runCtx.Tools[0].(tool.InvokableTool)
 	for _, q := range queries {
-		arguments, err := json.Marshal(map[string]string{"query": q.Text})
-		require.NoError(t, err)
-		result, err := search.InvokableRun(ctx, string(arguments))
-		require.NoError(t, err)
+		arguments := testtools.Must(json.Marshal(map[string]string{"query": q.Text}))(t)
+		result := testtools.Must(search.InvokableRun(ctx, string(arguments)))(t)
 		matches := answerOf(t, result).Matches
 		if len(matches) > 0 && strings.HasPrefix(matches[0], "evil__") {
 			hostileFirst++

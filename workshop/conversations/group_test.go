@@ -497,8 +497,7 @@ func TestLockOfGroups(t *testing.T) {
 	for name, file := range map[string]*lock.File{"the names that the model sees": &shown, "the server's names": &own} {
 		path := filepath.Join(t.TempDir(), lock.FileName)
 		require.NoError(t, file.WriteFile(path))
-		l, err := lock.Open(path, nil)
-		require.NoError(t, err)
+		l := testtools.Must(lock.Open(path, nil))(t)
 		for _, doc := range docs {
 			assert.True(t, l.Filter(context.Background(), doc), "%s: %s", name, doc.Name)
 			doc.Info = &schema.ToolInfo{Name: doc.Name, Desc: "Something else"}

@@ -228,8 +228,7 @@ func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.Typ
 	ctx := context.Background()
 	reducing := func(config reduction.TypedConfig[M]) func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 		return func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			middleware, err := reduction.NewTyped(ctx, &config)
-			require.NoError(t, err)
+			middleware := testtools.Must(reduction.NewTyped(ctx, &config))(t)
 			return middleware
 		}
 	}

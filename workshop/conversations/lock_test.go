@@ -28,8 +28,7 @@ func (s *server) approve(t *testing.T, path string) {
 	for _, tl := range s.tools {
 		infos = append(infos, testtools.MustInfo(t, tl))
 	}
-	docs, err := search.Documents(infos, nil)
-	require.NoError(t, err)
+	docs := testtools.Must(search.Documents(infos, nil))(t)
 	var file lock.File
 	require.NoError(t, file.Approve(docs...))
 	require.NoError(t, file.WriteFile(path))
@@ -40,8 +39,7 @@ func (s *server) locked(t *testing.T, onBlocked func(context.Context, lock.Findi
 	t.Helper()
 	path := filepath.Join(t.TempDir(), lock.FileName)
 	s.approve(t, path)
-	l, err := lock.Open(path, onBlocked)
-	require.NoError(t, err)
+	l := testtools.Must(lock.Open(path, onBlocked))(t)
 	return l, path
 }
 

@@ -377,8 +377,7 @@ func newSkills[M adk.MessageType](t *testing.T, of skill.FrontMatter, h hub[M]) 
 	if h.model != nil {
 		config.ModelHub = modelHub[M]{h}
 	}
-	middleware, err := skill.NewTyped(context.Background(), config)
-	require.NoError(t, err)
+	middleware := testtools.Must(skill.NewTyped(context.Background(), config))(t)
 	return middleware
 }
 

@@ -63,8 +63,7 @@ func TestNativeConversations(t *testing.T) {
 					check: func(t *testing.T, o outcome) {
 						for _, m := range o.last().Messages {
 							for _, info := range m.Found {
-								js, err := info.ParamsOneOf.ToJSONSchema()
-								require.NoError(t, err, info.Name)
+								js := testtools.Must(info.ParamsOneOf.ToJSONSchema())(t, info.Name)
 								assert.Equal(t, 1, js.Properties.Len(), "%s: the number of parameters", info.Name)
 								assert.NotEmpty(t, info.Desc, info.Name)
 							}

@@ -285,8 +285,7 @@ func newMiddleware[M adk.MessageType](t testing.TB, config toolsearch.Config) ad
 	if config.DynamicTools == nil && config.Groups == nil {
 		config.DynamicTools = testtools.NewsTools()
 	}
-	middleware, err := toolsearch.NewTyped[M](context.Background(), &config)
-	require.NoError(t, err)
+	middleware := testtools.Must(toolsearch.NewTyped[M](context.Background(), &config))(t)
 	return middleware
 }
 
@@ -351,8 +350,7 @@ func newAgent[M adk.MessageType](t testing.TB, config *adk.TypedChatModelAgentCo
 	if config.Name == "" {
 		config.Name, config.Description = "reporter", "Tells the news"
 	}
-	agent, err := adk.NewTypedChatModelAgent(context.Background(), config)
-	require.NoError(t, err)
+	agent := testtools.Must(adk.NewTypedChatModelAgent(context.Background(), config))(t)
 	return agent
 }
 

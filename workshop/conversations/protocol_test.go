@@ -266,8 +266,7 @@ func TestMetaTools(t *testing.T) {
 				saw: []string{d.metas},
 				check: func(t *testing.T, o outcome) {
 					for i, info := range o.last().Tools {
-						definition, err := info.ToJSONSchema()
-						require.NoError(t, err, info.Name)
+						definition := testtools.Must(info.ToJSONSchema())(t, info.Name)
 						require.NotNil(t, definition, info.Name)
 						require.NotNil(t, definition.Properties, info.Name)
 						want := strings.Fields(schemas[d.protocol][i])

@@ -251,8 +251,7 @@ func interrupt[M adk.MessageType](t *testing.T, r *restarting, agent adk.TypedAg
 	require.NoError(t, err)
 	require.Contains(t, r.store.data, "1", "the checkpoint of the interrupted run")
 	if r.session != nil {
-		text, err := json.Marshal(r.session)
-		require.NoError(t, err)
+		text := testtools.Must(json.Marshal(r.session))(t)
 		r.session = &toolsearch.Session{}
 		require.NoError(t, json.Unmarshal(text, r.session))
 	}
@@ -262,8 +261,7 @@ func interrupt[M adk.MessageType](t *testing.T, r *restarting, agent adk.TypedAg
 func resume[M adk.MessageType](t *testing.T, r *restarting, agent adk.TypedAgent[M]) ([]message, error) {
 	t.Helper()
 	runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: agent, EnableStreaming: r.streaming, CheckPointStore: &r.store})
-	iterator, err := runner.Resume(r.context(), "1")
-	require.NoError(t, err)
+	iterator := testtools.Must(runner.Resume(r.context(), "1"))(t)
 	return drain(iterator)
 }
 

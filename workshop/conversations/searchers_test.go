@@ -185,16 +185,14 @@ func TestSelectWhatIsShown(t *testing.T) {
 		tools = append(tools, echo(&schema.ToolInfo{Name: name, Desc: "Odd"}))
 	}
 	run := running(t, way{}, toolsearch.Config{DynamicTools: tools, Unloaded: toolsearch.UnloadedRefuse})
-	catalog, err := toolsearch.NewCatalog(t.Context(), tools, nil)
-	require.NoError(t, err)
+	catalog := testtools.Must(toolsearch.NewCatalog(t.Context(), tools, nil))(t)
 	for i, name := range names {
 		o := run(callTool(name, "{}"))
 		_, advised, _ := strings.Cut(answerOf(t, o.result(t, "call_1")).Message, "{")
 		advised = "{" + advised[:strings.LastIndexByte(advised, '}')+1]
 		assert.Contains(t, run(searching(advised)).last().ToolNames(), name, "after the advised search %s", advised)
 		shown := announced(o.last())[i]
-		result, err := catalog.Search(t.Context(), "select:"+shown, 0)
-		require.NoError(t, err, "%q, shown as %q", name, shown)
+		result := testtools.Must(catalog.Search(t.Context(), "select:"+shown, 0))(t, "%q, shown as %q", name, shown)
 		assert.Equal(t, []string{name}, testtools.MatchNames(result), "shown as %q", shown)
 	}
 }

@@ -43,16 +43,14 @@ func TestSessionAsJSON(t *testing.T) {
 		{[]string{"get_weather"}, `["get_weather"]`},
 		{[]string{"b", "a", "日历", "\"<>\n"}, `["b","a","日历","\"<>\n"]`},
 	} {
-		text, err := json.Marshal(toolsearch.NewSession(tt.names...))
-		require.NoError(t, err)
+		text := testtools.Must(json.Marshal(toolsearch.NewSession(tt.names...)))(t)
 		assert.JSONEq(t, tt.want, string(text))
 		var s toolsearch.Session
 		require.NoError(t, json.Unmarshal(text, &s))
 		assert.ElementsMatch(t, tt.names, s.Loaded())
 	}
 	var zero toolsearch.Session
-	text, err := json.Marshal(&zero)
-	require.NoError(t, err)
+	text := testtools.Must(json.Marshal(&zero))(t)
 	assert.Equal(t, `[]`, string(text))
 	for text, want := range map[string][]string{
 		`null`:                     nil,
@@ -80,8 +78,7 @@ func TestSessionIsBounded(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("tool_%d", i)
 	}
-	text, err := json.Marshal(names)
-	require.NoError(t, err)
+	text := testtools.Must(json.Marshal(names))(t)
 	var read toolsearch.Session
 	require.NoError(t, json.Unmarshal(text, &read))
 	for name, s := range map[string]*toolsearch.Session{"given": toolsearch.NewSession(names...), "read": &read} {
@@ -250,8 +247,7 @@ func planOf(t *testing.T, executor adk.Agent, plan string, replans ...turn) adk.
 		ChatModel: toolCalling{toolsearchtest.NewModel[chat](replans...)},
 	})
 	require.NoError(t, err)
-	agent, err := planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner})
-	require.NoError(t, err)
+	agent := testtools.Must(planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner}))(t)
 	return agent
 }
 

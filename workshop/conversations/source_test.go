@@ -310,10 +310,8 @@ func testMendedSchemas(t *testing.T, w way) {
 // parametersOf returns a tool's schema as JSON.
 func parametersOf(t *testing.T, info *schema.ToolInfo) string {
 	t.Helper()
-	definition, err := info.ToJSONSchema()
-	require.NoError(t, err)
-	text, err := json.Marshal(definition)
-	require.NoError(t, err)
+	definition := testtools.Must(info.ToJSONSchema())(t)
+	text := testtools.Must(json.Marshal(definition))(t)
 	return string(text)
 }
 

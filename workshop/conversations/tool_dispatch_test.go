@@ -76,11 +76,9 @@ func TestProtocolDispatch(t *testing.T) {
 				dispatching("list_stocks", `{"city":7}`), calling("nothing"), dispatching("clock", `{}`), calling("clock")},
 			saw: slices.Repeat([]string{"clock " + metas + " send_mail"}, 10),
 			check: func(t *testing.T, o outcome) {
-				first, err := json.Marshal(o.requests[0].Tools)
-				require.NoError(t, err)
+				first := testtools.Must(json.Marshal(o.requests[0].Tools))(t)
 				for i, r := range o.requests {
-					text, err := json.Marshal(r.Tools)
-					require.NoError(t, err, "call %d", i)
+					text := testtools.Must(json.Marshal(r.Tools))(t, "call %d", i)
 					assert.Equal(t, string(first), string(text), "the tool list of call %d", i)
 					assert.Equal(t, o.requests[0].Messages[0].Text, r.Messages[0].Text, "the reminder of call %d", i)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
@@ -84,8 +85,7 @@ func testAnySchemaOrder[M adk.MessageType](t *testing.T, a adapter[M]) {
 		"b":{"type":"object","default":{"q":1,"p":2,"r":3}},"d":{"enum":["y","x"]}}}`)}, nil)
 	_, err := served.Connect(t.Context(), server, nil)
 	require.NoError(t, err)
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), client, nil)
-	require.NoError(t, err)
+	session := testtools.Must(mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), client, nil))(t)
 	defer session.Close()
 	catalogs := 0
 	config := toolsearch.Config{
@@ -108,8 +108,7 @@ func testAnySchemaOrder[M adk.MessageType](t *testing.T, a adapter[M]) {
 	}
 	assert.Len(t, bodies, 1)
 	assert.Equal(t, 10, catalogs, "one a replica")
-	search, err := toolsearch.NewTyped[M](t.Context(), &config)
-	require.NoError(t, err)
+	search := testtools.Must(toolsearch.NewTyped[M](t.Context(), &config))(t)
 	for range 10 {
 		_, _, err := search.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
 		require.NoError(t, err)

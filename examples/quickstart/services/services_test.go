@@ -10,6 +10,8 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 func TestCatalog(t *testing.T) {
@@ -17,8 +19,7 @@ func TestCatalog(t *testing.T) {
 	legal := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	seen := map[string]bool{}
 	for _, b := range Tools() {
-		info, err := b.Info(context.Background())
-		require.NoError(t, err)
+		info := testtools.Must(b.Info(context.Background()))(t)
 		assert.Regexp(t, legal, info.Name)
 		assert.False(t, seen[info.Name], "%s is there twice", info.Name)
 		seen[info.Name] = true
@@ -157,12 +158,9 @@ type jsonSchema struct {
 // schemaOf takes the schema through JSON, the way a model is going to see it.
 func schemaOf(t *testing.T, b tool.BaseTool) jsonSchema {
 	t.Helper()
-	info, err := b.Info(context.Background())
-	require.NoError(t, err)
-	converted, err := info.ToJSONSchema()
-	require.NoError(t, err, info.Name)
-	text, err := json.Marshal(converted)
-	require.NoError(t, err, info.Name)
+	info := testtools.Must(b.Info(context.Background()))(t)
+	converted := testtools.Must(info.ToJSONSchema())(t, info.Name)
+	text := testtools.Must(json.Marshal(converted))(t, info.Name)
 	var s jsonSchema
 	require.NoError(t, json.Unmarshal(text, &s), "%s: %s", info.Name, text)
 	require.Equal(t, "object", s.Type, "%s: schema %s", info.Name, text)
@@ -191,8 +189,7 @@ func sample(name string, s jsonSchema) any {
 
 func nameOf(t *testing.T, b tool.BaseTool) string {
 	t.Helper()
-	info, err := b.Info(context.Background())
-	require.NoError(t, err)
+	info := testtools.Must(b.Info(context.Background()))(t)
 	return info.Name
 }
 
@@ -211,8 +208,7 @@ func run(t *testing.T, b tool.BaseTool, arguments string) string {
 	t.Helper()
 	invokable, ok := b.(tool.InvokableTool)
 	require.True(t, ok, "%s cannot be invoked", nameOf(t, b))
-	result, err := invokable.InvokableRun(context.Background(), arguments)
-	require.NoError(t, err, "%s(%s)", nameOf(t, b), arguments)
+	result := testtools.Must(invokable.InvokableRun(context.Background(), arguments))(t, "%s(%s)", nameOf(t, b), arguments)
 	return result
 }
 
@@ -226,7 +222,6 @@ func mustRun(t *testing.T, b tool.BaseTool, arguments map[string]any) string {
 
 func encode(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	require.NoError(t, err)
+	text := testtools.Must(json.Marshal(v))(t)
 	return string(text)
 }
