@@ -71,15 +71,6 @@ func (s *server) change(t *testing.T, list []tool.BaseTool) *sources.Change {
 // sees returns what the next run sees.
 func (s *server) sees() *sources.View { return s.See(s.run, make([]error, 1)) }
 
-// accept asks for the tools and makes them current.
-func (s *server) accept(t *testing.T, list []tool.BaseTool) *sources.Snapshot {
-	t.Helper()
-	next, err := s.Apply(s.change(t, list))
-	require.NoError(t, err)
-	s.Accept(next)
-	return next
-}
-
 // calls calls the tools of a snapshot.
 func calls(t *testing.T, s *sources.View) (results []string) {
 	t.Helper()
