@@ -54,6 +54,7 @@ func codecOf[M message]() codec[M] {
 // reason given in internal/conversation.
 const (
 	reminderMark = "_toolsearch_reminder"       // on a reminder: the name of the search tool
+	systemMark   = reminderMark + ":"           // before the search tool's name, on a system message that the reminder is part of
 	callNameMark = "_toolsearch_call_name"      // on a stand-in call: the name the model called
 	callArgsMark = "_toolsearch_call_arguments" // on a stand-in call: its arguments
 )

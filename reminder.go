@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,7 +15,8 @@ import (
 // message. It keeps its place, so the messages before and after it can be cached.
 //
 // A reminder is recognized by its mark in Extra. If a store dropped Extra, it is recognized by its
-// text: a user's message that is nothing but the block. A middleware with the default tool name
+// text: a user's message that is nothing but the block or, with ReminderInstruction, a block in a system
+// message. Otherwise what a system message quotes is its own. A middleware with the default tool name
 // writes the tag of Eino's own package, and takes over the reminders that Eino's package left in a
 // history. A middleware with another tool name writes that name into the tag, so two middlewares in
 // an agent recognize their own.
@@ -84,6 +86,29 @@ func (r *reminder) is(v *view) bool {
 	return v.user && r.block.Is(v.text)
 }
 
+// split splits a system message into its own text and the rest, from this middleware's reminder on.
+func (r *reminder) split(v *view) (own, end string) {
+	_, marked := v.extra[systemMark+r.tool]
+	_, former := v.extra[systemMark+r.former]
+	if r.position != ReminderInstruction && !marked && !former {
+		return v.text, ""
+	}
+	return r.block.Split(v.text)
+}
+
+// setSystem changes the text of a system message, and marks it if this middleware's reminder is part of it.
+func (r *reminder) setSystem(v *view, text string, marked bool) {
+	v.setText(text)
+	extra := make(map[string]any, len(v.extra)+1)
+	maps.Copy(extra, v.extra)
+	delete(extra, systemMark+r.tool)
+	delete(extra, systemMark+r.former)
+	if marked {
+		extra[systemMark+r.tool] = r.tool
+	}
+	v.extra = extra
+}
+
 // quoted reports whether a summary quotes the reminder: the summarization middleware keeps the
 // users' messages and takes the reminder for such a message.
 func (r *reminder) quoted(v *view) bool {
@@ -102,7 +127,7 @@ func (r *reminder) place(views []view) int {
 	for i := range views {
 		v := &views[i]
 		if v.system {
-			if _, end := r.block.Split(v.text); current < 0 && end != "" && end == r.text {
+			if _, end := r.split(v); current < 0 && end != "" && end == r.text {
 				current = i
 			}
 			if spoken < 0 && first < 0 && v.text != "" {
@@ -140,8 +165,8 @@ func (r *reminder) ensure(t *transcript) {
 		v := &t.views[i]
 		isHere := i == at && !placed
 		switch {
-		case v.system: // only its text counts: it may have several reminders, and a store may have dropped its Extra
-			own, end := r.block.Split(v.text)
+		case v.system:
+			own, end := r.split(v)
 			switch {
 			case isHere && r.position == ReminderInstruction:
 				placed = true
@@ -149,13 +174,13 @@ func (r *reminder) ensure(t *transcript) {
 					own += "\n\n"
 				}
 				if end != r.text {
-					v.setText(own + r.text)
+					r.setSystem(v, own+r.text, true)
 				}
 			case end == "":
 			case own == "":
 				v.dropped = true
 			default:
-				v.setText(own)
+				r.setSystem(v, own, false)
 			}
 		case !v.user:
 		case r.is(v):
@@ -173,7 +198,8 @@ func (r *reminder) ensure(t *transcript) {
 	}
 	t.insertAt = at
 	if r.position == ReminderInstruction {
-		t.inserted = &view{system: true, text: r.text}
+		t.inserted = &view{system: true}
+		r.setSystem(t.inserted, r.text, true)
 	} else {
 		t.inserted = &view{user: true, text: r.text, extra: map[string]any{reminderMark: r.tool}}
 	}

@@ -313,6 +313,14 @@ func TestReminderMovesBetweenPositions(t *testing.T) {
 }
 
 func testReminderMoves[M adk.MessageType](t *testing.T) {
+	// Without ReminderInstruction, a block in a system message is the program's own.
+	const quote = "S\n\n<available-deferred-tools>\nfax\n</available-deferred-tools>"
+	middleware := newMiddleware[M](t, toolsearch.Config{})
+	_, quoting, err := middleware.BeforeModelRewriteState(context.Background(),
+		&adk.TypedChatModelAgentState[M]{Messages: encoded[M](systemSays(quote), userSays("Q"))}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, quote, requestOf(quoting.Messages).Messages[0].Text)
+
 	messages := encoded[M](systemSays("S"), userSays("Q1"),
 		modelSays("A"), userSays("Q2"))
 	const first, last, inSystem = toolsearch.ReminderFirst, toolsearch.ReminderLast, toolsearch.ReminderInstruction

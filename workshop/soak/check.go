@@ -145,7 +145,7 @@ func (c *seenCall[M]) checkLists() {
 }
 
 // checkReminders checks that there is at most one reminder of a middleware, from which nothing breaks
-// out: invariant 5.
+// out: invariant 5. What a system message quotes counts only where it may have the reminder.
 func (c *seenCall[M]) checkReminders() {
 	const opens, closes = "<available-deferred-tools", "</available-deferred-tools>"
 	count := map[string]int{}
@@ -153,6 +153,9 @@ func (c *seenCall[M]) checkReminders() {
 		text := strings.TrimSpace(m.Text)
 		if at := strings.LastIndex(text, opens); m.Role == toolsearchtest.System && at >= 0 {
 			text = text[at:]
+			if c.plan.config.Reminder.Position != toolsearch.ReminderInstruction {
+				continue
+			}
 		}
 		isReminder := strings.HasPrefix(text, opens) && strings.HasSuffix(text, closes)
 		if !isReminder || m.Role != toolsearchtest.System && m.Role != toolsearchtest.User {
