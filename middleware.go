@@ -135,7 +135,8 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 	return apply(m.codec, messages, t), opts
 }
 
-// rewritten is a model whose input and options are rewritten before each call.
+// rewritten is a model whose input and options are rewritten before each call. To Eino's callbacks it is
+// the inner model.
 type rewritten[M adk.MessageType] struct {
 	inner   model.BaseModel[M]
 	rewrite func(ctx context.Context, input []M, opts []model.Option) ([]M, []model.Option)
@@ -153,28 +154,35 @@ func (w *rewritten[M]) Stream(ctx context.Context, input []M, opts ...model.Opti
 	return w.inner.Stream(ctx, input, opts...)
 }
 
-// WrapInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
+// GetType implements components.Typer.
+func (w *rewritten[M]) GetType() string {
+	name, _ := components.GetType(w.inner)
+	return name
+}
+
+// IsCallbacksEnabled implements components.Checker.
+func (w *rewritten[M]) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(w.inner) }
+
+// The four ways to call a tool: an error of a dynamic tool becomes a result, if Config.ToolErrors says so.
+
 func (m *middleware[M]) WrapInvokableToolCall(
 	ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.InvokableToolCallEndpoint, error) {
 	return sources.Explained(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
 }
 
-// WrapStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapStreamableToolCall(
 	ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.StreamableToolCallEndpoint, error) {
 	return sources.ExplainedStream(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
 }
 
-// WrapEnhancedInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapEnhancedInvokableToolCall(
 	ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedInvokableToolCallEndpoint, error) {
 	return sources.Explained(m.engine.explainer(ctx, call), sources.EnhancedResult, endpoint), nil
 }
 
-// WrapEnhancedStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 	ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedStreamableToolCallEndpoint, error) {
@@ -194,20 +202,7 @@ func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 // The search tool works as under the native protocol. Under [ProtocolNativeServer] there is
 // none, and the model has only the tools found before.
 func WithoutNative[M adk.MessageType](chatModel model.BaseModel[M]) model.BaseModel[M] {
-	return &modelWithoutNative[M]{rewritten[M]{chatModel, withoutNative[M]}}
-}
-
-type modelWithoutNative[M adk.MessageType] struct{ rewritten[M] }
-
-// GetType implements components.Typer with the inner model's answer.
-func (p *modelWithoutNative[M]) GetType() string {
-	name, _ := components.GetType(p.inner)
-	return name
-}
-
-// IsCallbacksEnabled implements components.Checker with the inner model's answer.
-func (p *modelWithoutNative[M]) IsCallbacksEnabled() bool {
-	return components.IsCallbacksEnabled(p.inner)
+	return &rewritten[M]{chatModel, withoutNative[M]}
 }
 
 func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
