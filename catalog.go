@@ -235,10 +235,16 @@ func tokensOf(info *schema.ToolInfo) int {
 // Len returns the number of tools in the catalog.
 func (c *Catalog) Len() int { return len(c.docs) }
 
+// named returns the tool of that name that the request may see.
+func (c scope) named(name string) (doc int, ok bool) {
+	doc, ok = c.byName[name]
+	return doc, ok && c.sees(doc)
+}
+
 // lookup finds a tool by its exact name. Otherwise the name may be in another case, have "-"
 // for "_", or be as the reminder shows it, if only one tool has such a name.
 func (c scope) lookup(name string) (doc int, ok bool) {
-	if doc, ok = c.byName[name]; ok && c.sees(doc) {
+	if doc, ok = c.named(name); ok {
 		return doc, true
 	}
 	found := -1

@@ -131,7 +131,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r.names = e.names
 	for _, name := range loaderNames {
-		if doc, dynamic := r.scope.byName[name]; dynamic && r.scope.sees(doc) {
+		if _, dynamic := r.scope.named(name); dynamic {
 			r.names.taken = append(slices.Clip(r.names.taken), name)
 		}
 	}
@@ -238,9 +238,11 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 
 // beforeModel works out the tool lists of a model call, and edits the history.
 func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given lists) (lists, error) {
-	if name := doubled(r, given.tools); name != "" {
-		return lists{}, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
-			"a middleware after this one added the second; if it is another tool search middleware, give one of the two another ToolName", name)
+	for i, t := range given.tools {
+		if t != nil && r.names.has(t.Name) && containsName(given.tools[:i], t.Name) {
+			return lists{}, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
+				"a middleware after this one added the second; if it is another tool search middleware, give one of the two another ToolName", t.Name)
+		}
 	}
 	loaded, err := r.loaded(ctx, t, given)
 	if err != nil {
@@ -298,8 +300,8 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 	}
 	if r.session != nil {
 		for _, name := range r.notebook.Shared() { // hidden by MaxLoaded before the model saw it
-			doc, known := r.scope.byName[name]
-			if known && r.scope.sees(doc) && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
+			doc, known := r.scope.named(name)
+			if known && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
 				gone = append(gone, name)
 			}
 		}
@@ -324,8 +326,8 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) []model.Option {
 	options := model.GetCommonOptions(nil, opts...)
 	isTool := func(name string) bool {
-		doc, dynamic := r.scope.byName[name]
-		return dynamic && r.scope.sees(doc) || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
+		_, dynamic := r.scope.named(name)
+		return dynamic || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
 	}
 	given := lists{options.Tools, options.DeferredTools, options.ToolSearchTool}
 	var loaded *conversation.LoadSet
@@ -353,8 +355,12 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 // marks the called tools in the lists. all is every tool that the agent can run.
 func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, all []*schema.ToolInfo) lists {
 	var ids []string
+	var called []int // dynamic tools
 	answers := 0
 	for _, call := range v.calls {
+		if doc, dynamic := r.scope.named(call.name); dynamic {
+			called = append(called, doc)
+		}
 		if r.names.has(call.name) {
 			ids = append(ids, call.id)
 			if call.name != r.names.call { // the tool that it names answers
@@ -363,7 +369,6 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 		}
 	}
 	r.notebook.Expect(ids, answers)
-	called := r.calledBy(v)
 	k := &callable{run: r, all: all, given: given}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, &LoadEvent{Refused: refused})
@@ -401,7 +406,7 @@ func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) sources.E
 		return nil
 	}
 	toolName := call.Name
-	if doc, dynamic := r.scope.byName[toolName]; !dynamic || !r.scope.sees(doc) {
+	if _, dynamic := r.scope.named(toolName); !dynamic {
 		return nil
 	}
 	return func(ctx context.Context, err error) string {

@@ -68,9 +68,9 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 // standInFor returns the stand-in for a call of a name, or nil if the call can be run.
 func (k *callable) standInFor(name string) *standIn {
 	config := k.run.config
-	doc, dynamic := k.run.scope.byName[name]
+	doc, dynamic := k.run.scope.named(name)
 	switch {
-	case dynamic && k.run.scope.sees(doc):
+	case dynamic:
 		if config.Unloaded == UnloadedRefuse && k.run.mode != serverMode && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
@@ -114,7 +114,7 @@ func (k *callable) near(name string) []string {
 		if t == nil || len(agentTools) == maxAgentTools {
 			continue
 		}
-		if doc, dynamic := c.byName[t.Name]; (!dynamic || !c.sees(doc)) && !slices.Contains(agentTools, t.Name) {
+		if _, dynamic := c.named(t.Name); !dynamic && !slices.Contains(agentTools, t.Name) {
 			agentTools = append(agentTools, t.Name)
 		}
 	}

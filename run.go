@@ -80,16 +80,6 @@ func (r *run) recordOwnTool(name string) {
 	}
 }
 
-// calledBy returns the dynamic tools that a message calls by their names.
-func (r *run) calledBy(v *view) (docs []int) {
-	for _, call := range v.calls {
-		if doc, ok := r.scope.byName[call.name]; ok && r.scope.sees(doc) && !slices.Contains(docs, doc) {
-			docs = append(docs, doc)
-		}
-	}
-	return docs
-}
-
 // docsNamed returns the documents of names. It skips names that the catalog does not have.
 func (r *run) docsNamed(names []string) (docs []int) {
 	for _, name := range names {

@@ -211,13 +211,3 @@ func (r *run) addMarked(s *conversation.LoadSet, given lists) {
 		}
 	}
 }
-
-// doubled returns the name of a meta-tool that a tool list has twice, or "".
-func doubled(r *run, tools []*schema.ToolInfo) string {
-	for i, t := range tools {
-		if t != nil && r.names.has(t.Name) && containsName(tools[:i], t.Name) {
-			return t.Name
-		}
-	}
-	return ""
-}

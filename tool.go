@@ -165,7 +165,7 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 	case s == nil:
 		return say("bad-arguments")
 	case s.MisusedTool != "":
-		if _, ok := r.misused(s); ok {
+		if _, dynamic := r.scope.named(s.MisusedTool); dynamic {
 			return say("bad-tool-arguments", "{name}", naming.Safe(s.MisusedTool), "{problem}", s.Problem)
 		}
 		return &Result{Message: s.Problem}
@@ -181,12 +181,6 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 		NotFound: []string{s.UnknownTool}, Suggestions: s.Suggestions,
 		Message: r.scope.missed(key, "{name}", naming.Safe(s.UnknownTool)),
 	}
-}
-
-// misused returns the dynamic tool that a dispatched call gave wrong arguments.
-func (r *run) misused(s *standIn) (doc int, ok bool) {
-	doc, ok = r.scope.byName[s.MisusedTool]
-	return doc, ok && r.scope.sees(doc)
 }
 
 // search searches, leaves out what is too long for the answer, and reports the search. Unless searching is
@@ -339,7 +333,7 @@ func (h *host) definitionsTool() *metaTool {
 			found.Matches[i] = define(r, m, t)
 		}
 		if request.stand != nil {
-			if doc, ok := r.misused(request.stand); ok {
+			if doc, dynamic := r.scope.named(request.stand.MisusedTool); dynamic {
 				tool := definitionOf(r.scope.docs[doc].Info, h.share(r)-len(toJSON(result.Message)))
 				found.Tool = &tool
 			}
