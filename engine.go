@@ -157,11 +157,11 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 func (e *engine) announce(r *run) {
 	switch {
 	case r.hidesNone:
-		r.reminder = newReminder(r.edition.catalog, nil, e.config)
+		r.reminder = newReminder(r.scope, r.scope.sees, e.config)
 	case r.scope.allowed == nil:
 		r.reminder = r.edition.announcement()
 	default:
-		r.reminder = newReminder(r.edition.catalog, r.edition.announced(r.scope.sees), e.config)
+		r.reminder = newReminder(r.scope, r.isAlways, e.config)
 	}
 	r.scope.prompt = r.edition.catalog.prompt.For(r.reminder.form)
 }

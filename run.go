@@ -101,9 +101,6 @@ func (r *run) infos(docs []int) []*schema.ToolInfo {
 	return list
 }
 
-// isAlways reports whether AlwaysLoaded has the document.
-func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
-
 // isKept reports whether anything reads the run's notebook. Nothing does for the tool of a Catalog,
 // since no agent runs it.
 func (r *run) isKept() bool { return r.edition != nil }

@@ -11,7 +11,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
-	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
@@ -245,7 +244,7 @@ func (e *editions) changeOf(seen scope, ed *edition, view *sources.View) *Catalo
 			change.Tokens += seen.tokensOf(doc)
 		}
 	}
-	change.ListTokens = tokens.Of(newReminder(seen.Catalog, ed.announced(seen.sees), e.config).text)
+	change.ListTokens = tokens.Of(newReminder(seen, ed.isAlways, e.config).text)
 	return change
 }
 
@@ -254,8 +253,7 @@ func (e *editions) changeOf(seen scope, ed *edition, view *sources.View) *Catalo
 type edition struct {
 	catalog  *Catalog
 	snapshot *sources.Snapshot
-	always   []int      // documents of Config.AlwaysLoaded, in their order
-	hideable docset.Set // all documents but always
+	always   []int // documents of Config.AlwaysLoaded, ascending
 
 	announcement func() reminder    // the reminder of the whole edition, made when it is needed
 	deferred     []*schema.ToolInfo // the definitions as deferred tools; nil if the mode defers none
@@ -284,7 +282,6 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	ed := &edition{
 		catalog:  catalog,
 		snapshot: snapshot,
-		hideable: docset.New(len(catalog.docs)),
 	}
 	var idle, unbounded []string
 	for i := range catalog.docs {
@@ -295,8 +292,6 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 		named := patternTool(doc)
 		if slices.ContainsFunc(patterns, func(p naming.Pattern) bool { return p.Matches(named) }) {
 			ed.always = append(ed.always, i)
-		} else {
-			ed.hideable.Add(i)
 		}
 		if config.Protocol != ProtocolDispatch || groups[i].PerCaller != nil { // no other checks arguments; no run tells of others' tools
 			continue
@@ -315,19 +310,12 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	}
 	ed.idle = sources.Problems("AlwaysLoaded: no tool matches", idle)
 	ed.unbounded = sources.Problems("the arguments of these tools will not be checked:", unbounded)
-	ed.announcement = sync.OnceValue(func() reminder {
-		return newReminder(catalog, ed.announced(func(int) bool { return true }), config)
-	})
+	ed.announcement = sync.OnceValue(func() reminder { return newReminder(catalog.all(), ed.isAlways, config) })
 	return ed, nil
 }
 
-// announced returns the documents that the reminder names, of those that sees accepts.
-func (ed *edition) announced(sees func(doc int) bool) []int {
-	docs := make([]int, 0, len(ed.catalog.docs))
-	for doc := range ed.catalog.docs {
-		if ed.hideable.Has(doc) && sees(doc) {
-			docs = append(docs, doc)
-		}
-	}
-	return docs
+// isAlways reports whether AlwaysLoaded has the document.
+func (ed *edition) isAlways(doc int) bool {
+	_, found := slices.BinarySearch(ed.always, doc)
+	return found
 }
