@@ -25,19 +25,13 @@ import (
 
 // Defaults of a Config.
 const (
-	// DefaultToolName is the default of Config.ToolName.
-	DefaultToolName = toolSearchName
-	// DefaultMaxResults is the default of Config.MaxResults.
-	DefaultMaxResults = 5
-	// DefaultMaxResultsCap is the default of Limits.MaxResultsCap.
-	DefaultMaxResultsCap = 50
+	DefaultToolName   = toolSearchName // of Config.ToolName
+	DefaultMaxResults = 5              // of Config.MaxResults
 
-	// DefaultSearchTimeout is the default of Limits.SearchTimeout.
-	DefaultSearchTimeout = 5 * time.Second
-	// DefaultMaxAnswerTokens is the default of Limits.MaxAnswerTokens.
-	DefaultMaxAnswerTokens = 8_000
-	// DefaultSourceTimeout is the default of Limits.SourceTimeout.
-	DefaultSourceTimeout = 30 * time.Second
+	DefaultMaxResultsCap   = 50               // of Limits.MaxResultsCap
+	DefaultSearchTimeout   = 5 * time.Second  // of Limits.SearchTimeout
+	DefaultMaxAnswerTokens = 8_000            // of Limits.MaxAnswerTokens
+	DefaultSourceTimeout   = 30 * time.Second // of Limits.SourceTimeout
 
 	// PreselectAuto, as Config.Preselect, means DefaultPreselect tools, or Limits.MaxLoaded if that is less.
 	PreselectAuto = -1
@@ -371,11 +365,10 @@ func (config *Config) withDefaults() (*Config, error) {
 	filled.ToolName = cmp.Or(filled.ToolName, filled.Protocol.defaultToolName())
 	filled.AlwaysLoaded = slices.Clone(filled.AlwaysLoaded)
 	filled.DynamicTools = slices.Clone(filled.DynamicTools)
-	groups, err := checkedGroups(filled.Groups)
-	if err != nil {
+	var err error
+	if filled.Groups, err = checkedGroups(filled.Groups); err != nil {
 		return nil, err
 	}
-	filled.Groups = groups
 	filled.Reminder.Namespaces = maps.Clone(filled.Reminder.Namespaces)
 	filled.Texts = maps.Clone(filled.Texts)
 	if filled.Annotate == nil {
