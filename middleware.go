@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components"
@@ -221,20 +222,12 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
 		return messages, opts
 	}
+	isHidden := func(t *schema.ToolInfo) bool { return !conversation.IsLoadedByAny(t) }
+	loaded := slices.DeleteFunc(slices.Clone(given.DeferredTools), isHidden)
 	var tools []*schema.ToolInfo
-	add := func(list ...*schema.ToolInfo) {
-		for _, t := range list {
-			if t != nil && !containsName(tools, t.Name) {
-				tools = append(tools, t)
-			}
-		}
-	}
-	add(given.Tools...)
-	add(given.ToolSearchTool)
-	add(found...)
-	for _, t := range given.DeferredTools {
-		if conversation.IsLoadedByAny(t) { // loaded by any middleware
-			add(t)
+	for _, t := range slices.Concat(given.Tools, []*schema.ToolInfo{given.ToolSearchTool}, found, loaded) {
+		if t != nil && !containsName(tools, t.Name) {
+			tools = append(tools, t)
 		}
 	}
 	return messages, append(opts[:len(opts):len(opts)],
