@@ -203,10 +203,7 @@ func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Re
 	limited, cancel := c.limited(ctx)
 	defer cancel()
 	result, _, err := c.all().find(ctx, limited, []string{query}, "", maxResults)
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, err
 }
 
 // limited returns the context of a search without a middleware.

@@ -117,8 +117,9 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: view.Tools, scope: seen, session: sessionIn(ctx),
+		tools: view.Tools, scope: seen,
 	}
+	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(seen.allowed)
 	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
 		r.session = NewSession()
@@ -185,7 +186,8 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 		return
 	}
 	if r.scope.sees(doc) {
-		e.events.emit(ctx, failureOf(r.snapshot.Yields(doc)))
+		problem := r.snapshot.Yields(doc)
+		e.events.emit(ctx, (*FailureEvent)(&problem))
 	}
 	if r.scope.allowed == nil {
 		r.scope.allowed = docset.New(len(r.scope.docs))

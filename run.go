@@ -131,11 +131,8 @@ func (r *run) effectOf(result *resultView) effect {
 // limited returns a context that ends when the searches since the last model call have taken
 // Config.SearchTimeout together. Calls of one message may run at the same time.
 func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	switch {
-	case !r.isKept():
+	if !r.isKept() || r.scope.isQuick {
 		return r.scope.limited(ctx)
-	case r.scope.isQuick:
-		return ctx, func() {}
 	}
 	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.Limits.SearchTimeout))
 }

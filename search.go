@@ -160,7 +160,10 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		trace.failure, ended = cmp.Or(trace.failure, ended), nil
 		result.Message = c.prompt.Text("search-timeout")
 	}
-	return result, trace, ended
+	if ended != nil {
+		return nil, trace, ended
+	}
+	return result, trace, nil
 }
 
 // hasWord reports whether ParseQuery finds a keyword in the text.

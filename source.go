@@ -72,7 +72,7 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 		return nil, err
 	}
 	for _, p := range problems {
-		events.emit(ctx, failureOf(p))
+		events.emit(ctx, (*FailureEvent)(&p))
 	}
 	if e.last, err = e.compile(ctx, e.sources.Current(), &Catalog{}); err != nil {
 		return nil, err
@@ -85,9 +85,6 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 	}
 	return e, nil
 }
-
-// failureOf returns the event of a problem.
-func failureOf(p sources.Problem) *FailureEvent { return (*FailureEvent)(&p) }
 
 // current returns the edition for a run that starts now, and what its callers have of it. The error is the context's.
 func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View, error) {
@@ -113,7 +110,7 @@ func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View,
 		e.events.emit(ctx, event)
 	}
 	for _, p := range view.Problems {
-		e.events.emit(ctx, failureOf(p))
+		e.events.emit(ctx, (*FailureEvent)(&p))
 	}
 	return last, seen, view, nil
 }

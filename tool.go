@@ -193,9 +193,7 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
-	if err != nil {
-		result = nil
-	} else {
+	if err == nil {
 		h.trim(r, result, trace, sizeOf)
 		if h.names.add == "" && r.isKept() {
 			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.seen...)})
