@@ -379,24 +379,6 @@ func failed(err *error) {
 	}
 }
 
-// preselect returns the best documents for a user's words. It reads them by the common rule, and no
-// word is required. If the searcher fails, nothing is preselected. There is no fallback, since
-// preselecting is a guess already.
-func (c scope) preselect(ctx context.Context, text string, limit int) (docs []int, err error) {
-	q := c.narrower.Read(nil, text, "", c.filter())
-	q.Required, q.Limit = nil, limit
-	a, err := c.ask(ctx, c.preselector, c.narrower.Narrow(q, nil))
-	if err == nil {
-		err = a.partial
-	}
-	matches := c.share(ctx, c.preselector, a)
-	docs = make([]int, len(matches))
-	for i, m := range matches {
-		docs[i] = c.byName[m.Info.Name]
-	}
-	return docs, err
-}
-
 // share takes places of a result from namespaces that have more than their share.
 func (c scope) share(ctx context.Context, s search.Searcher, a ranking) []Match {
 	places, most := len(a.matches), c.perNamespace
