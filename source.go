@@ -88,13 +88,9 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 
 // current returns the edition for a run that starts now, and what its callers have of it. The error is the context's.
 func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View, error) {
-	if !e.sources.MayChange() {
-		snapshot := e.sources.Current()
-		return e.last, e.last.catalog.all(), &sources.View{Snapshot: snapshot, Tools: snapshot.Tools}, nil
-	}
 	mine, failures := e.sources.Ask(ctx)
 	e.update(ctx, mine)
-	if ctx.Err() != nil {
+	if len(mine) > 0 && ctx.Err() != nil {
 		return nil, scope{}, nil, ctx.Err()
 	}
 	e.mu.Lock()
