@@ -384,26 +384,17 @@ func (config *Config) withDefaults() (*Config, error) {
 	limits.SearchTimeout = cmp.Or(limits.SearchTimeout, DefaultSearchTimeout)
 	limits.MaxAnswerTokens = cmp.Or(limits.MaxAnswerTokens, DefaultMaxAnswerTokens)
 	limits.SourceTimeout = cmp.Or(limits.SourceTimeout, DefaultSourceTimeout)
-	if filled.MaxResults == 0 {
-		filled.MaxResults = DefaultMaxResults
-		if limits.MaxResultsCap > 0 {
-			filled.MaxResults = min(filled.MaxResults, limits.MaxResultsCap)
-		}
+	mostResults := DefaultMaxResultsCap
+	if filled.Protocol == ProtocolRanked {
+		mostResults = defaultRankedCap
 	}
-	if limits.MaxResultsCap == 0 {
-		limits.MaxResultsCap = max(DefaultMaxResultsCap, filled.MaxResults)
-		if filled.Protocol == ProtocolRanked {
-			limits.MaxResultsCap = max(defaultRankedCap, filled.MaxResults)
-		}
-	}
+	limits.MaxResultsCap = cmp.Or(limits.MaxResultsCap, max(mostResults, filled.MaxResults))
+	filled.MaxResults = cmp.Or(filled.MaxResults, min(DefaultMaxResults, max(limits.MaxResultsCap, 0)))
 	if filled.Protocol == ProtocolRegexp && filled.Reminder.Position == ReminderDefault {
 		filled.Reminder.Disabled = true
 	}
 	if filled.Preselect == PreselectAuto {
-		filled.Preselect = DefaultPreselect
-		if limits.MaxLoaded > 0 {
-			filled.Preselect = min(filled.Preselect, limits.MaxLoaded)
-		}
+		filled.Preselect = min(DefaultPreselect, cmp.Or(limits.MaxLoaded, DefaultPreselect))
 	}
 	names := filled.Protocol.names(filled.ToolName)
 	switch {
