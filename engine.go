@@ -337,13 +337,11 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		loaded = r.stillLoaded(t, given)
 		given = r.lists(given, loaded)
 		r.notebook.SetOrdinary(toolNames(given.tools))
+		options.Tools, options.DeferredTools = given.tools, given.deferred
+		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
 	if !r.mode.translates() { // stillLoaded does it
 		convertResults(r, t, given, loaded, true)
-	}
-	if r.mode.isNative() {
-		options.Tools, options.DeferredTools = given.tools, given.deferred
-		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)

@@ -143,25 +143,21 @@ type rewritten[M adk.MessageType] struct {
 	rewrite func(ctx context.Context, input []M, opts []model.Option) ([]M, []model.Option)
 }
 
-// Generate implements model.BaseModel.
 func (w *rewritten[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
 	input, opts = w.rewrite(ctx, input, opts)
 	return w.inner.Generate(ctx, input, opts...)
 }
 
-// Stream implements model.BaseModel.
 func (w *rewritten[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 	input, opts = w.rewrite(ctx, input, opts)
 	return w.inner.Stream(ctx, input, opts...)
 }
 
-// GetType implements components.Typer.
 func (w *rewritten[M]) GetType() string {
 	name, _ := components.GetType(w.inner)
 	return name
 }
 
-// IsCallbacksEnabled implements components.Checker.
 func (w *rewritten[M]) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(w.inner) }
 
 // The four ways to call a tool: an error of a dynamic tool becomes a result, if Config.ToolErrors says so.

@@ -86,10 +86,7 @@ func (r *reminder) is(v *view) bool {
 // quoted reports whether a summary quotes the reminder: the summarization middleware keeps the
 // users' messages and takes the reminder for such a message.
 func (r *reminder) quoted(v *view) bool {
-	if !v.summary && !strings.Contains(v.text, "<all_user_messages>") {
-		return false
-	}
-	return r.block.In(v.text)
+	return (v.summary || strings.Contains(v.text, "<all_user_messages>")) && r.block.In(v.text)
 }
 
 // place returns the message that has the reminder or that the reminder goes before; len(views) is the end

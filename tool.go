@@ -42,13 +42,10 @@ type metaTool struct {
 // answering answers a call of a meta-tool in a run.
 type answering func(ctx context.Context, r *run, arguments string) (string, error)
 
-// GetType implements components.Typer.
 func (t *metaTool) GetType() string { return t.typeName }
 
-// Info implements tool.BaseTool.
 func (t *metaTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
 
-// InvokableRun implements tool.InvokableTool.
 func (t *metaTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
 	r, err := t.host.run(ctx)
 	if err != nil {
@@ -111,7 +108,6 @@ func (h *host) namesTool() *metaTool {
 // the definitions of the tools it found. A mistake or a miss gives an empty result.
 type nativeSearchTool struct{ *metaTool }
 
-// InvokableRun implements tool.EnhancedInvokableTool.
 func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
 	r, err := t.host.run(ctx)
 	if err != nil {
