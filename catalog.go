@@ -143,13 +143,7 @@ func newCatalog(
 		}
 	}
 	c.isMixed = slices.ContainsFunc(c.docs, func(d search.Document) bool { return d.Namespace != c.docs[0].Namespace })
-	c.names = sync.OnceValue(func() *naming.NearIndex {
-		names := make([]string, len(c.docs))
-		for i := range c.docs {
-			names[i] = c.docs[i].Name
-		}
-		return naming.NewNearIndex(names)
-	})
+	c.names = sync.OnceValue(func() *naming.NearIndex { return naming.NewNearIndex(toolNames(infos)) })
 	if c.searcher, err = c.index(ctx, index, last.searcher); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
 	}

@@ -109,15 +109,11 @@ const maxAgentTools = 256
 // near returns names like the given one among all the tools the agent can run.
 func (k *callable) near(name string) []string {
 	c := k.run.scope
-	var agentTools []string
-	for _, t := range k.all {
-		if t == nil || len(agentTools) == maxAgentTools {
-			continue
-		}
-		if _, dynamic := c.named(t.Name); !dynamic && !slices.Contains(agentTools, t.Name) {
-			agentTools = append(agentTools, t.Name)
-		}
-	}
+	agentTools := slices.DeleteFunc(toolNames(k.all), func(name string) bool {
+		_, dynamic := c.named(name)
+		return dynamic
+	})
+	agentTools = withoutMatches(agentTools[:min(len(agentTools), maxAgentTools)], nil)
 	names := naming.NewNearIndex(agentTools).Near(name, maxSuggestions, nil)
 	names = append(names, c.names().Near(name, maxSuggestions, c.allowed)...)
 	slices.SortStableFunc(names, func(a, b string) int {

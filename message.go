@@ -123,20 +123,18 @@ func (c *callView) unmask(extra map[string]any) {
 
 // marked returns the Extra of the call that c becomes.
 func (c *callView) marked(extra map[string]any) map[string]any {
-	extra = maps.Clone(extra)
+	marked := make(map[string]any, len(extra)+2)
+	maps.Copy(marked, extra)
 	if c.standIn {
-		if extra == nil {
-			extra = make(map[string]any, 2)
-		}
-		extra[callNameMark], extra[callArgsMark] = c.wanted, c.wantArg
-		return extra
+		marked[callNameMark], marked[callArgsMark] = c.wanted, c.wantArg
+		return marked
 	}
-	delete(extra, callNameMark)
-	delete(extra, callArgsMark)
-	if len(extra) == 0 {
+	delete(marked, callNameMark)
+	delete(marked, callArgsMark)
+	if len(marked) == 0 {
 		return nil
 	}
-	return extra
+	return marked
 }
 
 // transcript is the views of a history, and at most one message to insert.
