@@ -307,9 +307,6 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 				gone = append(gone, name)
 			}
 		}
-	}
-	slices.Sort(gone)
-	if r.session != nil {
 		shared := slices.Clip(added)
 		for _, doc := range loaded.InUse { // another agent may have hidden them meanwhile
 			if loaded.Has(doc) && !r.isAlways(doc) {
@@ -318,6 +315,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 		}
 		r.session.update(r.notebook.ShareChanges(shared, gone), gone)
 	}
+	slices.Sort(gone)
 	if isReported {
 		change.Loaded, change.Unloaded = added, gone
 	}
@@ -417,7 +415,6 @@ func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) sources.E
 	}
 }
 
-// modeOf returns the mode of a protocol for a message type.
 func modeOf(p Protocol, agentic bool) mode {
 	switch p {
 	case ProtocolNativeDeferred:

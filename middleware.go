@@ -38,8 +38,7 @@ func (m *middleware[M]) BeforeAgent(
 		return ctx, nil, err
 	}
 	next := *runCtx
-	next.Tools = append(runCtx.Tools[:len(runCtx.Tools):len(runCtx.Tools)], m.engine.metas[r.reminder.form]...)
-	next.Tools = append(next.Tools, r.tools...)
+	next.Tools = slices.Concat(runCtx.Tools, m.engine.metas[r.reminder.form], r.tools)
 	if m.engine.mode.searches() && !r.hidesNone {
 		next.ToolSearchTool, _ = m.engine.metas[r.reminder.form][0].Info(ctx) // which cannot fail
 	}

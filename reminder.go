@@ -31,8 +31,8 @@ type reminder struct {
 // newReminder returns the reminder that announces the tools of a scope, but those that are shown anyway. Without
 // tools to announce, its text is "".
 func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
-	block := wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}
-	rem := reminder{tool: config.ToolName, block: block, position: config.Reminder.Position}
+	rem := reminder{tool: config.ToolName, position: config.Reminder.Position}
+	rem.block = wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}
 	if config.ToolName != config.Protocol.defaultToolName() {
 		rem.block.Open = `<available-deferred-tools tool="` + config.ToolName + `">`
 	}

@@ -272,10 +272,7 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
 	}
-	ed := &edition{
-		catalog:  catalog,
-		snapshot: snapshot,
-	}
+	ed := &edition{catalog: catalog, snapshot: snapshot}
 	var idle, unbounded []string
 	for i := range catalog.docs {
 		doc := &catalog.docs[i]
