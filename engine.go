@@ -117,7 +117,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: view.Tools, scope: seen,
+		tools: view.Tools, scope: seen, yielded: make(map[string]bool),
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(seen.allowed)
@@ -196,9 +196,6 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 		}
 	}
 	r.scope.allowed.Remove(doc)
-	if r.yielded == nil {
-		r.yielded = make(map[string]bool)
-	}
 	r.yielded[name] = true
 }
 
@@ -210,8 +207,7 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 		return
 	}
 	r.hasYielded = true
-	given := docset.New(len(r.scope.docs))
-	var later []string
+	given, isLater := docset.New(len(r.scope.docs)), false
 	for _, t := range all {
 		if t == nil {
 			continue
@@ -219,13 +215,11 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 		r.recordOwnTool(t.Name)
 		doc, dynamic := r.owns(t.Name)
 		if dynamic && (!r.scope.sees(doc) || !given.Add(doc)) {
-			later = append(later, t.Name)
+			e.yield(ctx, r, t.Name)
+			isLater = true
 		}
 	}
-	for _, name := range later {
-		e.yield(ctx, r, name)
-	}
-	if len(later) > 0 {
+	if isLater {
 		e.announce(r)
 	}
 	if r.names.allProtocols {
