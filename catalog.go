@@ -143,13 +143,7 @@ func newCatalog(
 		}
 	}
 	c.isMixed = slices.ContainsFunc(c.docs, func(d search.Document) bool { return d.Namespace != c.docs[0].Namespace })
-	c.names = sync.OnceValue(func() *naming.NearIndex {
-		names := make([]string, len(c.docs))
-		for i := range c.docs {
-			names[i] = c.docs[i].Name
-		}
-		return naming.NewNearIndex(names)
-	})
+	c.names = sync.OnceValue(func() *naming.NearIndex { return naming.NewNearIndex(toolNames(infos)) })
 	if c.searcher, err = c.index(ctx, index, last.searcher); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
 	}
@@ -203,10 +197,7 @@ func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Re
 	limited, cancel := c.limited(ctx)
 	defer cancel()
 	result, _, err := c.all().find(ctx, limited, []string{query}, "", maxResults)
-	if err != nil {
-		return nil, err
-	}
-	return result, nil
+	return result, err
 }
 
 // limited returns the context of a search without a middleware.
@@ -235,10 +226,16 @@ func tokensOf(info *schema.ToolInfo) int {
 // Len returns the number of tools in the catalog.
 func (c *Catalog) Len() int { return len(c.docs) }
 
+// named returns the tool of that name that the request may see.
+func (c scope) named(name string) (doc int, ok bool) {
+	doc, ok = c.byName[name]
+	return doc, ok && c.sees(doc)
+}
+
 // lookup finds a tool by its exact name. Otherwise the name may be in another case, have "-"
 // for "_", or be as the reminder shows it, if only one tool has such a name.
 func (c scope) lookup(name string) (doc int, ok bool) {
-	if doc, ok = c.byName[name]; ok && c.sees(doc) {
+	if doc, ok = c.named(name); ok {
 		return doc, true
 	}
 	found := -1

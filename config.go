@@ -25,19 +25,13 @@ import (
 
 // Defaults of a Config.
 const (
-	// DefaultToolName is the default of Config.ToolName.
-	DefaultToolName = toolSearchName
-	// DefaultMaxResults is the default of Config.MaxResults.
-	DefaultMaxResults = 5
-	// DefaultMaxResultsCap is the default of Limits.MaxResultsCap.
-	DefaultMaxResultsCap = 50
+	DefaultToolName   = toolSearchName // of Config.ToolName
+	DefaultMaxResults = 5              // of Config.MaxResults
 
-	// DefaultSearchTimeout is the default of Limits.SearchTimeout.
-	DefaultSearchTimeout = 5 * time.Second
-	// DefaultMaxAnswerTokens is the default of Limits.MaxAnswerTokens.
-	DefaultMaxAnswerTokens = 8_000
-	// DefaultSourceTimeout is the default of Limits.SourceTimeout.
-	DefaultSourceTimeout = 30 * time.Second
+	DefaultMaxResultsCap   = 50               // of Limits.MaxResultsCap
+	DefaultSearchTimeout   = 5 * time.Second  // of Limits.SearchTimeout
+	DefaultMaxAnswerTokens = 8_000            // of Limits.MaxAnswerTokens
+	DefaultSourceTimeout   = 30 * time.Second // of Limits.SourceTimeout
 
 	// PreselectAuto, as Config.Preselect, means DefaultPreselect tools, or Limits.MaxLoaded if that is less.
 	PreselectAuto = -1
@@ -372,11 +366,10 @@ func (config *Config) withDefaults() (*Config, error) {
 	filled.ToolName = cmp.Or(filled.ToolName, filled.Protocol.defaultToolName())
 	filled.AlwaysLoaded = slices.Clone(filled.AlwaysLoaded)
 	filled.DynamicTools = slices.Clone(filled.DynamicTools)
-	groups, err := checkedGroups(filled.Groups)
-	if err != nil {
+	var err error
+	if filled.Groups, err = checkedGroups(filled.Groups); err != nil {
 		return nil, err
 	}
-	filled.Groups = groups
 	filled.Reminder.Namespaces = maps.Clone(filled.Reminder.Namespaces)
 	filled.Texts = maps.Clone(filled.Texts)
 	if filled.Annotate == nil {
@@ -392,26 +385,17 @@ func (config *Config) withDefaults() (*Config, error) {
 	limits.SearchTimeout = cmp.Or(limits.SearchTimeout, DefaultSearchTimeout)
 	limits.MaxAnswerTokens = cmp.Or(limits.MaxAnswerTokens, DefaultMaxAnswerTokens)
 	limits.SourceTimeout = cmp.Or(limits.SourceTimeout, DefaultSourceTimeout)
-	if filled.MaxResults == 0 {
-		filled.MaxResults = DefaultMaxResults
-		if limits.MaxResultsCap > 0 {
-			filled.MaxResults = min(filled.MaxResults, limits.MaxResultsCap)
-		}
+	mostResults := DefaultMaxResultsCap
+	if filled.Protocol == ProtocolRanked {
+		mostResults = defaultRankedCap
 	}
-	if limits.MaxResultsCap == 0 {
-		limits.MaxResultsCap = max(DefaultMaxResultsCap, filled.MaxResults)
-		if filled.Protocol == ProtocolRanked {
-			limits.MaxResultsCap = max(defaultRankedCap, filled.MaxResults)
-		}
-	}
+	limits.MaxResultsCap = cmp.Or(limits.MaxResultsCap, max(mostResults, filled.MaxResults))
+	filled.MaxResults = cmp.Or(filled.MaxResults, min(DefaultMaxResults, max(limits.MaxResultsCap, 0)))
 	if filled.Protocol == ProtocolRegexp && filled.Reminder.Position == ReminderDefault {
 		filled.Reminder.Disabled = true
 	}
 	if filled.Preselect == PreselectAuto {
-		filled.Preselect = DefaultPreselect
-		if limits.MaxLoaded > 0 {
-			filled.Preselect = min(filled.Preselect, limits.MaxLoaded)
-		}
+		filled.Preselect = min(DefaultPreselect, cmp.Or(limits.MaxLoaded, DefaultPreselect))
 	}
 	names := filled.Protocol.names(filled.ToolName)
 	switch {

@@ -117,8 +117,9 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: view.Tools, scope: seen, session: sessionIn(ctx),
+		tools: view.Tools, scope: seen, yielded: make(map[string]bool),
 	}
+	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(seen.allowed)
 	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
 		r.session = NewSession()
@@ -131,7 +132,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r.names = e.names
 	for _, name := range loaderNames {
-		if doc, dynamic := r.scope.byName[name]; dynamic && r.scope.sees(doc) {
+		if _, dynamic := r.scope.named(name); dynamic {
 			r.names.taken = append(slices.Clip(r.names.taken), name)
 		}
 	}
@@ -157,11 +158,11 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 func (e *engine) announce(r *run) {
 	switch {
 	case r.hidesNone:
-		r.reminder = newReminder(r.edition.catalog, nil, e.config)
+		r.reminder = newReminder(r.scope, r.scope.sees, e.config)
 	case r.scope.allowed == nil:
 		r.reminder = r.edition.announcement()
 	default:
-		r.reminder = newReminder(r.edition.catalog, r.edition.announced(r.scope.sees), e.config)
+		r.reminder = newReminder(r.scope, r.isAlways, e.config)
 	}
 	r.scope.prompt = r.edition.catalog.prompt.For(r.reminder.form)
 }
@@ -185,7 +186,8 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 		return
 	}
 	if r.scope.sees(doc) {
-		e.events.emit(ctx, failureOf(r.snapshot.Yields(doc)))
+		problem := r.snapshot.Yields(doc)
+		e.events.emit(ctx, (*FailureEvent)(&problem))
 	}
 	if r.scope.allowed == nil {
 		r.scope.allowed = docset.New(len(r.scope.docs))
@@ -194,9 +196,6 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 		}
 	}
 	r.scope.allowed.Remove(doc)
-	if r.yielded == nil {
-		r.yielded = make(map[string]bool)
-	}
 	r.yielded[name] = true
 }
 
@@ -208,8 +207,7 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 		return
 	}
 	r.hasYielded = true
-	given := docset.New(len(r.scope.docs))
-	var later []string
+	given, isLater := docset.New(len(r.scope.docs)), false
 	for _, t := range all {
 		if t == nil {
 			continue
@@ -217,13 +215,11 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 		r.recordOwnTool(t.Name)
 		doc, dynamic := r.owns(t.Name)
 		if dynamic && (!r.scope.sees(doc) || !given.Add(doc)) {
-			later = append(later, t.Name)
+			e.yield(ctx, r, t.Name)
+			isLater = true
 		}
 	}
-	for _, name := range later {
-		e.yield(ctx, r, name)
-	}
-	if len(later) > 0 {
+	if isLater {
 		e.announce(r)
 	}
 	if r.names.allProtocols {
@@ -238,9 +234,11 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 
 // beforeModel works out the tool lists of a model call, and edits the history.
 func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given lists) (lists, error) {
-	if name := doubled(r, given.tools); name != "" {
-		return lists{}, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
-			"a middleware after this one added the second; if it is another tool search middleware, give one of the two another ToolName", name)
+	for i, t := range given.tools {
+		if t != nil && r.names.has(t.Name) && containsName(given.tools[:i], t.Name) {
+			return lists{}, fmt.Errorf("toolsearch: two of the agent's tools are named %q: "+
+				"a middleware after this one added the second; if it is another tool search middleware, give one of the two another ToolName", t.Name)
+		}
 	}
 	loaded, err := r.loaded(ctx, t, given)
 	if err != nil {
@@ -298,14 +296,11 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 	}
 	if r.session != nil {
 		for _, name := range r.notebook.Shared() { // hidden by MaxLoaded before the model saw it
-			doc, known := r.scope.byName[name]
-			if known && r.scope.sees(doc) && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
+			doc, known := r.scope.named(name)
+			if known && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
 				gone = append(gone, name)
 			}
 		}
-	}
-	slices.Sort(gone)
-	if r.session != nil {
 		shared := slices.Clip(added)
 		for _, doc := range loaded.InUse { // another agent may have hidden them meanwhile
 			if loaded.Has(doc) && !r.isAlways(doc) {
@@ -314,6 +309,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 		}
 		r.session.update(r.notebook.ShareChanges(shared, gone), gone)
 	}
+	slices.Sort(gone)
 	if isReported {
 		change.Loaded, change.Unloaded = added, gone
 	}
@@ -324,8 +320,8 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) []model.Option {
 	options := model.GetCommonOptions(nil, opts...)
 	isTool := func(name string) bool {
-		doc, dynamic := r.scope.byName[name]
-		return dynamic && r.scope.sees(doc) || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
+		_, dynamic := r.scope.named(name)
+		return dynamic || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
 	}
 	given := lists{options.Tools, options.DeferredTools, options.ToolSearchTool}
 	var loaded *conversation.LoadSet
@@ -333,13 +329,11 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		loaded = r.stillLoaded(t, given)
 		given = r.lists(given, loaded)
 		r.notebook.SetOrdinary(toolNames(given.tools))
+		options.Tools, options.DeferredTools = given.tools, given.deferred
+		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
 	if !r.mode.translates() { // stillLoaded does it
 		convertResults(r, t, given, loaded, true)
-	}
-	if r.mode.isNative() {
-		options.Tools, options.DeferredTools = given.tools, given.deferred
-		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
@@ -353,8 +347,12 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 // marks the called tools in the lists. all is every tool that the agent can run.
 func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, all []*schema.ToolInfo) lists {
 	var ids []string
+	var called []int // dynamic tools
 	answers := 0
 	for _, call := range v.calls {
+		if doc, dynamic := r.scope.named(call.name); dynamic {
+			called = append(called, doc)
+		}
 		if r.names.has(call.name) {
 			ids = append(ids, call.id)
 			if call.name != r.names.call { // the tool that it names answers
@@ -363,7 +361,6 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 		}
 	}
 	r.notebook.Expect(ids, answers)
-	called := r.calledBy(v)
 	k := &callable{run: r, all: all, given: given}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, &LoadEvent{Refused: refused})
@@ -401,7 +398,7 @@ func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) sources.E
 		return nil
 	}
 	toolName := call.Name
-	if doc, dynamic := r.scope.byName[toolName]; !dynamic || !r.scope.sees(doc) {
+	if _, dynamic := r.scope.named(toolName); !dynamic {
 		return nil
 	}
 	return func(ctx context.Context, err error) string {
@@ -412,7 +409,6 @@ func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) sources.E
 	}
 }
 
-// modeOf returns the mode of a protocol for a message type.
 func modeOf(p Protocol, agentic bool) mode {
 	switch p {
 	case ProtocolNativeDeferred:

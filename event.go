@@ -196,7 +196,6 @@ func (e *FailureEvent) GobDecode(data []byte) error {
 // eventSink is who is told of events: the program and the agent's caller.
 type eventSink []func(ctx context.Context, e Event)
 
-// listens reports whether anybody receives events.
 func (s eventSink) listens() bool { return len(s) > 0 }
 
 // emit reports an event. Listeners only watch: their panic ends neither a run nor, on the goroutine

@@ -68,31 +68,12 @@ func stepPrompt(ctx context.Context) ([]adk.Message, error) {
 // there in the next.
 func ExampleWithSession_plan() {
 	ctx := toolsearch.WithSession(context.Background(), toolsearch.NewSession())
-	middleware, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: demoTools()})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	middleware := must(toolsearch.New(ctx, &toolsearch.Config{DynamicTools: demoTools()}))
 	chat := toolsearchtest.NewModel[*schema.Message](
 		toolsearchtest.CallTool("tool_search", `{"query":"slack"}`), toolsearchtest.Say("Found it."), // step 1
 		toolsearchtest.CallTool("mcp__slack__send_message", `{}`), toolsearchtest.Say("Sent.")) // step 2
 	executor, err := newExecutor(ctx, chat, adk.ToolsConfig{}, middleware)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	agent, err := planWith(ctx, executor)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, "Tell the team.")
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			fmt.Println(event.Err)
-			return
-		}
-	}
+	play(ctx, "Tell the team.", planWith(ctx, must(executor, err)))
 	for i, request := range chat.Requests() {
 		fmt.Println("step", i/2+1, "sees", request.ToolNames())
 	}
@@ -104,21 +85,16 @@ func ExampleWithSession_plan() {
 }
 
 // planWith returns an agent with a plan of two steps, whose planner and replanner play scripts.
-func planWith(ctx context.Context, executor adk.Agent) (adk.Agent, error) {
-	planner, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{
+func planWith(ctx context.Context, executor adk.Agent) adk.Agent {
+	planner := must(planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{
 		ChatModelWithFormattedOutput: toolsearchtest.NewModel[*schema.Message](toolsearchtest.Say(`{"steps":["Find a channel","Write to {it}"]}`)),
-	})
-	if err != nil {
-		return nil, err
-	}
-	replanner, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{ChatModel: toolCalling{toolsearchtest.NewModel[*schema.Message](
+	}))
+	script := toolsearchtest.NewModel[*schema.Message](
 		toolsearchtest.CallTool("plan", `{"steps":["Write to {it}"]}`),
 		toolsearchtest.CallTool("respond", `{"response":"They know."}`),
-	)}})
-	if err != nil {
-		return nil, err
-	}
-	return planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner})
+	)
+	replanner := must(planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{ChatModel: toolCalling{script}}))
+	return must(planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner}))
 }
 
 // toolCalling is a model for agents that bind tools themselves.
@@ -136,11 +112,7 @@ func TestExecutorIsEinos(t *testing.T) {
 		tools := adk.ToolsConfig{}
 		tools.Tools = testtools.NewsTools()
 		executor := testtools.Must(makeExecutor(toolCalling{scripted}, tools))(t)
-		agent := testtools.Must(planWith(t.Context(), executor))(t)
-		events := agent.Run(t.Context(), &adk.AgentInput{Messages: []adk.Message{schema.UserMessage("What is new?")}})
-		for event, ok := events.Next(); ok; event, ok = events.Next() {
-			require.NoError(t, event.Err)
-		}
+		play(t.Context(), "What is new?", planWith(t.Context(), executor))
 		seen := scripted.Requests()
 		for _, r := range seen {
 			for i := range r.Messages {

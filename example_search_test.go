@@ -25,17 +25,9 @@ func printMatches(index toolsearch.Indexer, queries ...string) {
 
 func printMatchesOf(infos []*schema.ToolInfo, index toolsearch.Indexer, queries ...string) {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: index})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	catalog := must(toolsearch.NewCatalogFromInfos(ctx, infos, &toolsearch.CatalogOptions{Index: index}))
 	for _, query := range queries {
-		result, err := catalog.Search(ctx, query, 5)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
+		result := must(catalog.Search(ctx, query, 5))
 		fmt.Printf("%s -> %s\n", query, cmp.Or(strings.Join(testtools.MatchNames(result), " "), "nothing"))
 	}
 }
@@ -173,11 +165,7 @@ func (e *demoEngine) Retrieve(_ context.Context, query string, _ ...retriever.Op
 // A process stores the catalog in an engine. This process or another process searches it there.
 func ExampleRetriever() {
 	ctx := context.Background()
-	docs, err := search.Documents(demoInfos(), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	docs := must(search.Documents(demoInfos(), nil))
 	e := &demoEngine{}
 	hashes, _, err := search.StoreDocuments(ctx, e, docs, nil)
 	if err != nil {

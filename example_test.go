@@ -36,20 +36,20 @@ func demoTools() []tool.BaseTool {
 	return tools
 }
 
+// must returns the value of a call that cannot fail in an example.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // A catalog can be searched without an agent.
 func ExampleCatalog_Search() {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	catalog := must(toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil))
 	for _, query := range []string{"create issue", "+slack issue", "select:mcp__slack__send_massage"} {
-		result, err := catalog.Search(ctx, query, 5)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
+		result := must(catalog.Search(ctx, query, 5))
 		fmt.Println(query)
 		for _, m := range result.Matches {
 			fmt.Printf("  %-28s %.0f\n", m.Info.Name, m.Score)
@@ -71,29 +71,15 @@ func ExampleCatalog_Search() {
 // In a graph without an agent, tool_search is an ordinary tool.
 func ExampleCatalog_Tool() {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	text, err := catalog.Tool().InvokableRun(ctx, `{"query":"channel"}`)
-	fmt.Println(text, err)
-	// Output: {"matches":["mcp__slack__send_message"]} <nil>
+	catalog := must(toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil))
+	fmt.Println(must(catalog.Tool().InvokableRun(ctx, `{"query":"channel"}`)))
+	// Output: {"matches":["mcp__slack__send_message"]}
 }
 
 func ExampleCatalog_Explain() {
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	explanation, err := catalog.Explain(ctx, "issue opens mail", "mcp__github__create_issue")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(explanation)
+	catalog := must(toolsearch.NewCatalogFromInfos(ctx, demoInfos(), nil))
+	fmt.Println(must(catalog.Explain(ctx, "issue opens mail", "mcp__github__create_issue")))
 	// Output:
 	// 12
 	//   +10  "issue" in name: a part of the name equals it
@@ -113,16 +99,8 @@ func ExampleIndexer() {
 		return phraseSearcher(docs), nil
 	}
 	ctx := context.Background()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, demoInfos(), &toolsearch.CatalogOptions{Index: phrase})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	result, err := catalog.Search(ctx, "issues of a repository", 5)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	catalog := must(toolsearch.NewCatalogFromInfos(ctx, demoInfos(), &toolsearch.CatalogOptions{Index: phrase}))
+	result := must(catalog.Search(ctx, "issues of a repository", 5))
 	fmt.Println(result.Matches[0].Info.Name)
 	// Output: mcp__github__list_issues
 }
@@ -326,26 +304,11 @@ func ExampleNewTyped() {
 // each tool when the model sees it for the first time, after a "+".
 func showRun(ctx context.Context, config toolsearch.Config, question string, turns ...toolsearchtest.Turn) {
 	config.Reminder.Disabled = true
-	middleware, err := toolsearch.New(ctx, &config)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	middleware := must(toolsearch.New(ctx, &config))
 	model := toolsearchtest.NewModel[*schema.Message](append(turns, toolsearchtest.Say("Done."))...)
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+	play(ctx, question, must(adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			fmt.Println(event.Err)
-			return
-		}
-	}
+	})))
 	var seen []string
 	for _, request := range model.Requests() {
 		if last := request.Messages[len(request.Messages)-1]; last.Role == toolsearchtest.Tool {
@@ -357,6 +320,14 @@ func showRun(ctx context.Context, config toolsearch.Config, question string, tur
 				fmt.Println("+", name)
 			}
 		}
+	}
+}
+
+// play runs an agent to its end.
+func play(ctx context.Context, question string, agent adk.Agent) {
+	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, question)
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		must(event, event.Err)
 	}
 }
 

@@ -81,7 +81,6 @@ func (t *transcript) finish(r round, names *metaNames) {
 	}
 }
 
-// calls returns the calls of a round.
 func (t *transcript) calls(r round) []callView {
 	if r.caller < 0 {
 		return nil

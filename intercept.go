@@ -44,18 +44,19 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 		name, arguments = readDispatch(call.args)
 		refused = cmp.Or(name, call.name)
 		misuse := func(key string) *standIn { return &standIn{MisusedTool: names.call, Problem: c.prompt.Text(key)} }
-		doc, dynamic := k.dispatched(name)
+		doc, dynamic := c.lookup(name)
+		isOwn := containsName(k.all, name) && (!dynamic || c.docs[doc].Name != name) // the agent's, of exactly that name
 		switch {
 		case name == "":
 			s = misuse("bad-dispatch")
 		case names.has(name):
 			s = misuse("dispatch-meta")
-		case dynamic: // perhaps in another spelling
+		case dynamic && !isOwn: // perhaps in another spelling
 			name = c.docs[doc].Name
 			if s = k.standInFor(name); s == nil {
 				s = k.misuse(ctx, doc, arguments)
 			}
-		case k.run.config.Unknown == UnknownExplain && !containsName(k.all, name):
+		case k.run.config.Unknown == UnknownExplain && !isOwn:
 			s = k.unknown(name)
 		} // else Eino handles it, or it is a visible tool called by way of call_tool
 	}
@@ -68,9 +69,9 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 // standInFor returns the stand-in for a call of a name, or nil if the call can be run.
 func (k *callable) standInFor(name string) *standIn {
 	config := k.run.config
-	doc, dynamic := k.run.scope.byName[name]
+	doc, dynamic := k.run.scope.named(name)
 	switch {
-	case dynamic && k.run.scope.sees(doc):
+	case dynamic:
 		if config.Unloaded == UnloadedRefuse && k.run.mode != serverMode && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
@@ -109,28 +110,17 @@ const maxAgentTools = 256
 // near returns names like the given one among all the tools the agent can run.
 func (k *callable) near(name string) []string {
 	c := k.run.scope
-	var agentTools []string
-	for _, t := range k.all {
-		if t == nil || len(agentTools) == maxAgentTools {
-			continue
-		}
-		if doc, dynamic := c.byName[t.Name]; (!dynamic || !c.sees(doc)) && !slices.Contains(agentTools, t.Name) {
-			agentTools = append(agentTools, t.Name)
-		}
-	}
+	agentTools := slices.DeleteFunc(toolNames(k.all), func(name string) bool {
+		_, dynamic := c.named(name)
+		return dynamic
+	})
+	agentTools = withoutMatches(agentTools[:min(len(agentTools), maxAgentTools)], nil)
 	names := naming.NewNearIndex(agentTools).Near(name, maxSuggestions, nil)
 	names = append(names, c.names().Near(name, maxSuggestions, c.allowed)...)
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(naming.Likeness(name, b), naming.Likeness(name, a))
 	})
 	return names[:min(len(names), maxSuggestions)]
-}
-
-// dispatched returns the dynamic tool that a dispatched call means. An agent's own tool of
-// exactly that name comes before a dynamic tool that has the name in another spelling.
-func (k *callable) dispatched(name string) (doc int, ok bool) {
-	doc, ok = k.run.scope.lookup(name)
-	return doc, ok && (k.run.scope.docs[doc].Name == name || !containsName(k.all, name))
 }
 
 // intercept replaces the calls of a view that cannot be run as they are. It returns the names

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 )
 
@@ -16,14 +17,8 @@ import (
 // Eino has two message types, *schema.Message and *schema.AgenticMessage. Only the files
 // message*.go know that. A message is copied before it is changed.
 
-// message is either message type. It is the same as adk.MessageType, but files that use it do
-// not depend on the agent.
-type message interface {
-	*schema.Message | *schema.AgenticMessage
-}
-
 // codec reads and writes one of the message types.
-type codec[M message] interface {
+type codec[M adk.MessageType] interface {
 	// read fills v, which is empty.
 	read(msg M, v *view)
 
@@ -37,13 +32,13 @@ type codec[M message] interface {
 // isAgentic reports whether only a native search result can answer a native search call. The history
 // then has to hold native results: the agentic adapters send a text as the result of an ordinary call,
 // and the provider refuses it.
-func isAgentic[M message]() bool {
+func isAgentic[M adk.MessageType]() bool {
 	var zero M
 	_, agentic := any(zero).(*schema.AgenticMessage)
 	return agentic
 }
 
-func codecOf[M message]() codec[M] {
+func codecOf[M adk.MessageType]() codec[M] {
 	if isAgentic[M]() {
 		return any(agenticCodec{}).(codec[M])
 	}
@@ -129,20 +124,18 @@ func (c *callView) unmask(extra map[string]any) {
 
 // marked returns the Extra of the call that c becomes.
 func (c *callView) marked(extra map[string]any) map[string]any {
-	extra = maps.Clone(extra)
+	marked := make(map[string]any, len(extra)+2)
+	maps.Copy(marked, extra)
 	if c.standIn {
-		if extra == nil {
-			extra = make(map[string]any, 2)
-		}
-		extra[callNameMark], extra[callArgsMark] = c.wanted, c.wantArg
-		return extra
+		marked[callNameMark], marked[callArgsMark] = c.wanted, c.wantArg
+		return marked
 	}
-	delete(extra, callNameMark)
-	delete(extra, callArgsMark)
-	if len(extra) == 0 {
+	delete(marked, callNameMark)
+	delete(marked, callArgsMark)
+	if len(marked) == 0 {
 		return nil
 	}
-	return extra
+	return marked
 }
 
 // transcript is the views of a history, and at most one message to insert.
@@ -163,7 +156,7 @@ var transcripts = sync.Pool{New: func() any { return new(transcript) }}
 
 // read reads messages: their views and their rounds. names are the names of the middleware's meta-tools. The
 // caller releases the transcript.
-func read[M message](c codec[M], messages []M, names *metaNames) *transcript {
+func read[M adk.MessageType](c codec[M], messages []M, names *metaNames) *transcript {
 	t, n := transcripts.Get().(*transcript), len(messages)
 	t.views = slices.Grow(t.views, n)[:n]
 	t.allCalls, t.allResults = slices.Grow(t.allCalls, n/2), slices.Grow(t.allResults, n/2) // half call, half answer
@@ -192,7 +185,7 @@ func (t *transcript) release() {
 
 // apply returns the messages with the changes of the transcript, or messages itself if nothing
 // has changed.
-func apply[M message](c codec[M], messages []M, t *transcript) []M {
+func apply[M adk.MessageType](c codec[M], messages []M, t *transcript) []M {
 	changed := t.inserted != nil
 	for i := range t.views {
 		changed = changed || t.views[i].dropped || t.views[i].edited

@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components"
@@ -37,8 +38,7 @@ func (m *middleware[M]) BeforeAgent(
 		return ctx, nil, err
 	}
 	next := *runCtx
-	next.Tools = append(runCtx.Tools[:len(runCtx.Tools):len(runCtx.Tools)], m.engine.metas[r.reminder.form]...)
-	next.Tools = append(next.Tools, r.tools...)
+	next.Tools = slices.Concat(runCtx.Tools, m.engine.metas[r.reminder.form], r.tools)
 	if m.engine.mode.searches() && !r.hidesNone {
 		next.ToolSearchTool, _ = m.engine.metas[r.reminder.form][0].Info(ctx) // which cannot fail
 	}
@@ -135,46 +135,50 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 	return apply(m.codec, messages, t), opts
 }
 
-// rewritten is a model whose input and options are rewritten before each call.
+// rewritten is a model whose input and options are rewritten before each call. To Eino's callbacks it is
+// the inner model.
 type rewritten[M adk.MessageType] struct {
 	inner   model.BaseModel[M]
 	rewrite func(ctx context.Context, input []M, opts []model.Option) ([]M, []model.Option)
 }
 
-// Generate implements model.BaseModel.
 func (w *rewritten[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
 	input, opts = w.rewrite(ctx, input, opts)
 	return w.inner.Generate(ctx, input, opts...)
 }
 
-// Stream implements model.BaseModel.
 func (w *rewritten[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 	input, opts = w.rewrite(ctx, input, opts)
 	return w.inner.Stream(ctx, input, opts...)
 }
 
-// WrapInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
+func (w *rewritten[M]) GetType() string {
+	name, _ := components.GetType(w.inner)
+	return name
+}
+
+func (w *rewritten[M]) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(w.inner) }
+
+// The four ways to call a tool: an error of a dynamic tool becomes a result, if Config.ToolErrors says so.
+
 func (m *middleware[M]) WrapInvokableToolCall(
 	ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.InvokableToolCallEndpoint, error) {
 	return sources.Explained(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
 }
 
-// WrapStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapStreamableToolCall(
 	ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.StreamableToolCallEndpoint, error) {
 	return sources.ExplainedStream(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
 }
 
-// WrapEnhancedInvokableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapEnhancedInvokableToolCall(
 	ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedInvokableToolCallEndpoint, error) {
 	return sources.Explained(m.engine.explainer(ctx, call), sources.EnhancedResult, endpoint), nil
 }
 
-// WrapEnhancedStreamableToolCall makes an error of a dynamic tool a result, if Config.ToolErrors says so.
 func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 	ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedStreamableToolCallEndpoint, error) {
@@ -194,20 +198,7 @@ func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 // The search tool works as under the native protocol. Under [ProtocolNativeServer] there is
 // none, and the model has only the tools found before.
 func WithoutNative[M adk.MessageType](chatModel model.BaseModel[M]) model.BaseModel[M] {
-	return &modelWithoutNative[M]{rewritten[M]{chatModel, withoutNative[M]}}
-}
-
-type modelWithoutNative[M adk.MessageType] struct{ rewritten[M] }
-
-// GetType implements components.Typer with the inner model's answer.
-func (p *modelWithoutNative[M]) GetType() string {
-	name, _ := components.GetType(p.inner)
-	return name
-}
-
-// IsCallbacksEnabled implements components.Checker with the inner model's answer.
-func (p *modelWithoutNative[M]) IsCallbacksEnabled() bool {
-	return components.IsCallbacksEnabled(p.inner)
+	return &rewritten[M]{chatModel, withoutNative[M]}
 }
 
 func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
@@ -226,20 +217,12 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
 		return messages, opts
 	}
+	isHidden := func(t *schema.ToolInfo) bool { return !conversation.IsLoadedByAny(t) }
+	loaded := slices.DeleteFunc(slices.Clone(given.DeferredTools), isHidden)
 	var tools []*schema.ToolInfo
-	add := func(list ...*schema.ToolInfo) {
-		for _, t := range list {
-			if t != nil && !containsName(tools, t.Name) {
-				tools = append(tools, t)
-			}
-		}
-	}
-	add(given.Tools...)
-	add(given.ToolSearchTool)
-	add(found...)
-	for _, t := range given.DeferredTools {
-		if conversation.IsLoadedByAny(t) { // loaded by any middleware
-			add(t)
+	for _, t := range slices.Concat(given.Tools, []*schema.ToolInfo{given.ToolSearchTool}, found, loaded) {
+		if t != nil && !containsName(tools, t.Name) {
+			tools = append(tools, t)
 		}
 	}
 	return messages, append(opts[:len(opts):len(opts)],

@@ -190,7 +190,6 @@ func (p Protocol) String() string {
 	return names[p]
 }
 
-// toolNames returns the names of the tools in a list.
 func toolNames(tools []*schema.ToolInfo) []string {
 	names := make([]string, 0, len(tools))
 	for _, t := range tools {
@@ -201,7 +200,6 @@ func toolNames(tools []*schema.ToolInfo) []string {
 	return names
 }
 
-// containsName reports whether a tool of a list has that name.
 func containsName(tools []*schema.ToolInfo, name string) bool {
 	return slices.ContainsFunc(tools, func(t *schema.ToolInfo) bool { return t != nil && t.Name == name })
 }

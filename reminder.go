@@ -30,53 +30,52 @@ type reminder struct {
 	position ReminderPosition
 }
 
-// newReminder returns the reminder that announces the tools. Without tools its text is "".
-func newReminder(c *Catalog, announced []int, config *Config) reminder {
-	block := wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}
-	rem := reminder{tool: config.ToolName, block: block, position: config.Reminder.Position}
+// newReminder returns the reminder that announces the tools of a scope, but those that are shown anyway. Without
+// tools to announce, its text is "".
+func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
+	rem := reminder{tool: config.ToolName, position: config.Reminder.Position}
+	rem.block = wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}
 	if config.ToolName != config.Protocol.defaultToolName() {
 		rem.block.Open = `<available-deferred-tools tool="` + config.ToolName + `">`
 	}
-	switch {
-	case config.Reminder.Disabled:
+	if config.Reminder.Disabled {
 		rem.form = wording.Nothing
-	case len(announced) > 0:
-		rem.text, rem.form = listOfTools(c, announced, config, rem.block.Frame())
-		rem.text = rem.block.Wrap(rem.text)
+		return rem
 	}
+	list := wording.List{
+		Groups:         make(map[string]bool, len(config.Groups)),
+		Descriptions:   config.Reminder.Namespaces,
+		OnlyNamespaces: config.Protocol == ProtocolSearchAdd, // searching is separate from loading
+		Describe:       config.Reminder.Describe,
+		Budget:         wording.Unlimited,
+		Phrase:         s.Catalog.prompt.Text,
+	}
+	for doc := range s.docs {
+		if !s.sees(doc) || isShown(doc) {
+			continue
+		}
+		d := &s.docs[doc]
+		list.Tools = append(list.Tools, wording.Tool{
+			Name: d.Name, Description: d.Description, Namespace: d.Namespace, NamespaceDescription: d.NamespaceDescription,
+		})
+		if s.grouped.Has(doc) {
+			list.Groups[d.Namespace] = true
+		}
+	}
+	if len(list.Tools) == 0 {
+		return rem
+	}
+	if most := config.Reminder.MaxTokens; most > 0 {
+		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - rem.block.Frame()
+	}
+	rem.text, rem.form = list.Text()
+	rem.text = rem.block.Wrap(rem.text)
 	return rem
 }
 
 // bytesPerToken is the assumed length of a token. It is about right for English prose and for
 // names in most tokenizers. A token of Chinese has more bytes.
 const bytesPerToken = 4
-
-// listOfTools writes the list of the tools that are announced. frame is the length of the rest of
-// the reminder, in bytes.
-func listOfTools(c *Catalog, announced []int, config *Config, frame int) (text string, form wording.Form) {
-	list := wording.List{
-		Tools:          make([]wording.Tool, len(announced)),
-		Groups:         make(map[string]bool, len(config.Groups)),
-		Descriptions:   config.Reminder.Namespaces,
-		OnlyNamespaces: config.Protocol == ProtocolSearchAdd, // searching is separate from loading
-		Describe:       config.Reminder.Describe,
-		Budget:         wording.Unlimited,
-		Phrase:         c.prompt.Text,
-	}
-	for i, doc := range announced {
-		d := &c.docs[doc]
-		list.Tools[i] = wording.Tool{
-			Name: d.Name, Description: d.Description, Namespace: d.Namespace, NamespaceDescription: d.NamespaceDescription,
-		}
-		if c.grouped.Has(doc) {
-			list.Groups[d.Namespace] = true
-		}
-	}
-	if most := config.Reminder.MaxTokens; most > 0 {
-		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - frame
-	}
-	return list.Text()
-}
 
 // is reports whether the message is a reminder of this middleware, current or stale.
 func (r *reminder) is(v *view) bool {
@@ -112,10 +111,7 @@ func (r *reminder) setSystem(v *view, text string, marked bool) {
 // quoted reports whether a summary quotes the reminder: the summarization middleware keeps the
 // users' messages and takes the reminder for such a message.
 func (r *reminder) quoted(v *view) bool {
-	if !v.summary && !strings.Contains(v.text, "<all_user_messages>") {
-		return false
-	}
-	return r.block.In(v.text)
+	return (v.summary || strings.Contains(v.text, "<all_user_messages>")) && r.block.In(v.text)
 }
 
 // place returns the message that has the reminder or that the reminder goes before; len(views) is the end

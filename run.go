@@ -80,16 +80,6 @@ func (r *run) recordOwnTool(name string) {
 	}
 }
 
-// calledBy returns the dynamic tools that a message calls by their names.
-func (r *run) calledBy(v *view) (docs []int) {
-	for _, call := range v.calls {
-		if doc, ok := r.scope.byName[call.name]; ok && r.scope.sees(doc) && !slices.Contains(docs, doc) {
-			docs = append(docs, doc)
-		}
-	}
-	return docs
-}
-
 // docsNamed returns the documents of names. It skips names that the catalog does not have.
 func (r *run) docsNamed(names []string) (docs []int) {
 	for _, name := range names {
@@ -110,9 +100,6 @@ func (r *run) infos(docs []int) []*schema.ToolInfo {
 	}
 	return list
 }
-
-// isAlways reports whether AlwaysLoaded has the document.
-func (r *run) isAlways(doc int) bool { return !r.hideable.Has(doc) }
 
 // isKept reports whether anything reads the run's notebook. Nothing does for the tool of a Catalog,
 // since no agent runs it.
@@ -144,11 +131,8 @@ func (r *run) effectOf(result *resultView) effect {
 // limited returns a context that ends when the searches since the last model call have taken
 // Config.SearchTimeout together. Calls of one message may run at the same time.
 func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	switch {
-	case !r.isKept():
+	if !r.isKept() || r.scope.isQuick {
 		return r.scope.limited(ctx)
-	case r.scope.isQuick:
-		return ctx, func() {}
 	}
 	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.Limits.SearchTimeout))
 }

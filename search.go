@@ -160,7 +160,10 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		trace.failure, ended = cmp.Or(trace.failure, ended), nil
 		result.Message = c.prompt.Text("search-timeout")
 	}
-	return result, trace, ended
+	if ended != nil {
+		return nil, trace, ended
+	}
+	return result, trace, nil
 }
 
 // hasWord reports whether ParseQuery finds a keyword in the text.
@@ -374,24 +377,6 @@ func failed(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v", p)
 	}
-}
-
-// preselect returns the best documents for a user's words. It reads them by the common rule, and no
-// word is required. If the searcher fails, nothing is preselected. There is no fallback, since
-// preselecting is a guess already.
-func (c scope) preselect(ctx context.Context, text string, limit int) (docs []int, err error) {
-	q := c.narrower.Read(nil, text, "", c.filter())
-	q.Required, q.Limit = nil, limit
-	a, err := c.ask(ctx, c.preselector, c.narrower.Narrow(q, nil))
-	if err == nil {
-		err = a.partial
-	}
-	matches := c.share(ctx, c.preselector, a)
-	docs = make([]int, len(matches))
-	for i, m := range matches {
-		docs[i] = c.byName[m.Info.Name]
-	}
-	return docs, err
 }
 
 // share takes places of a result from namespaces that have more than their share.

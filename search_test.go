@@ -202,21 +202,15 @@ func FuzzParseQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		q := search.ParseQuery(text)
-		if len(q.Text) > queryBytes || !strings.Contains(text, "+") && !strings.Contains(text, q.Text) {
-			t.Errorf("Text has %d bytes, and is too long or is not a piece of what was typed", len(q.Text))
-		}
-		if len(q.Keywords) > queryWords {
-			t.Errorf("%d keywords", len(q.Keywords))
-		}
+		assert.LessOrEqual(t, len(q.Text), queryBytes)
+		assert.True(t, strings.Contains(text, "+") || strings.Contains(text, q.Text), "Text is a piece of what was typed")
+		assert.LessOrEqual(t, len(q.Keywords), queryWords)
 		for _, word := range q.Keywords {
-			if word == "" || strings.ContainsFunc(word, unicode.IsSpace) {
-				t.Errorf("keyword %q", word)
-			}
+			assert.False(t, word == "" || strings.ContainsFunc(word, unicode.IsSpace), "keyword %q", word)
 		}
 		// The words of Text are the keywords, up to the bound on their number.
-		if words := strings.Fields(q.Text); !slices.Equal(words[:min(len(words), queryWords)], q.Keywords) {
-			t.Errorf("Text has the words %q, want %q", words, q.Keywords)
-		}
+		words := strings.Fields(q.Text)
+		assert.Equal(t, words[:min(len(words), queryWords)], q.Keywords)
 		// String writes a "+" before every occurrence of a required word, although one "+" is
 		// enough. The text can so grow past the bound. Within the bound it parses to the same query.
 		typed := q.String()
@@ -224,14 +218,9 @@ func FuzzParseQuery(f *testing.F) {
 			return
 		}
 		again := search.ParseQuery(typed)
-		if !slices.Equal(again.Keywords, q.Keywords) || !slices.Equal(sortedSet(again.Required), sortedSet(q.Required)) {
-			t.Errorf("%q parses to %q, %q; want %q, %q", typed, again.Keywords, again.Required, q.Keywords, q.Required)
-		}
-		for _, word := range q.Required {
-			if !slices.Contains(q.Keywords, word) {
-				t.Errorf("%q is required but is not a keyword", word)
-			}
-		}
+		assert.Equal(t, q.Keywords, again.Keywords, "%q", typed)
+		assert.Equal(t, sortedSet(q.Required), sortedSet(again.Required), "%q", typed)
+		assert.Subset(t, q.Keywords, q.Required)
 	})
 }
 

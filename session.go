@@ -91,12 +91,6 @@ func WithSession(ctx context.Context, s *Session) context.Context {
 	return context.WithValue(ctx, sessionKey{}, s)
 }
 
-// sessionIn returns the session that the context carries, or nil.
-func sessionIn(ctx context.Context) *Session {
-	s, _ := ctx.Value(sessionKey{}).(*Session)
-	return s
-}
-
 // WithLoaded is WithSession(ctx, NewSession(names...)). The named dynamic tools are visible from
 // the first model call on.
 func WithLoaded(ctx context.Context, names ...string) context.Context {

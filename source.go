@@ -11,7 +11,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
-	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
@@ -73,7 +72,7 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 		return nil, err
 	}
 	for _, p := range problems {
-		events.emit(ctx, failureOf(p))
+		events.emit(ctx, (*FailureEvent)(&p))
 	}
 	if e.last, err = e.compile(ctx, e.sources.Current(), &Catalog{}); err != nil {
 		return nil, err
@@ -87,18 +86,11 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 	return e, nil
 }
 
-// failureOf returns the event of a problem.
-func failureOf(p sources.Problem) *FailureEvent { return (*FailureEvent)(&p) }
-
 // current returns the edition for a run that starts now, and what its callers have of it. The error is the context's.
 func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View, error) {
-	if !e.sources.MayChange() {
-		snapshot := e.sources.Current()
-		return e.last, e.last.catalog.all(), &sources.View{Snapshot: snapshot, Tools: snapshot.Tools}, nil
-	}
 	mine, failures := e.sources.Ask(ctx)
 	e.update(ctx, mine)
-	if ctx.Err() != nil {
+	if len(mine) > 0 && ctx.Err() != nil {
 		return nil, scope{}, nil, ctx.Err()
 	}
 	e.mu.Lock()
@@ -114,7 +106,7 @@ func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View,
 		e.events.emit(ctx, event)
 	}
 	for _, p := range view.Problems {
-		e.events.emit(ctx, failureOf(p))
+		e.events.emit(ctx, (*FailureEvent)(&p))
 	}
 	return last, seen, view, nil
 }
@@ -245,7 +237,7 @@ func (e *editions) changeOf(seen scope, ed *edition, view *sources.View) *Catalo
 			change.Tokens += seen.tokensOf(doc)
 		}
 	}
-	change.ListTokens = tokens.Of(newReminder(seen.Catalog, ed.announced(seen.sees), e.config).text)
+	change.ListTokens = tokens.Of(newReminder(seen, ed.isAlways, e.config).text)
 	return change
 }
 
@@ -254,8 +246,7 @@ func (e *editions) changeOf(seen scope, ed *edition, view *sources.View) *Catalo
 type edition struct {
 	catalog  *Catalog
 	snapshot *sources.Snapshot
-	always   []int      // documents of Config.AlwaysLoaded, in their order
-	hideable docset.Set // all documents but always
+	always   []int // documents of Config.AlwaysLoaded, ascending
 
 	announcement func() reminder    // the reminder of the whole edition, made when it is needed
 	deferred     []*schema.ToolInfo // the definitions as deferred tools; nil if the mode defers none
@@ -281,11 +272,7 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
 	}
-	ed := &edition{
-		catalog:  catalog,
-		snapshot: snapshot,
-		hideable: docset.New(len(catalog.docs)),
-	}
+	ed := &edition{catalog: catalog, snapshot: snapshot}
 	var idle, unbounded []string
 	for i := range catalog.docs {
 		doc := &catalog.docs[i]
@@ -295,8 +282,6 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 		named := patternTool(doc)
 		if slices.ContainsFunc(patterns, func(p naming.Pattern) bool { return p.Matches(named) }) {
 			ed.always = append(ed.always, i)
-		} else {
-			ed.hideable.Add(i)
 		}
 		if config.Protocol != ProtocolDispatch || groups[i].PerCaller != nil { // no other checks arguments; no run tells of others' tools
 			continue
@@ -315,19 +300,12 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	}
 	ed.idle = sources.Problems("AlwaysLoaded: no tool matches", idle)
 	ed.unbounded = sources.Problems("the arguments of these tools will not be checked:", unbounded)
-	ed.announcement = sync.OnceValue(func() reminder {
-		return newReminder(catalog, ed.announced(func(int) bool { return true }), config)
-	})
+	ed.announcement = sync.OnceValue(func() reminder { return newReminder(catalog.all(), ed.isAlways, config) })
 	return ed, nil
 }
 
-// announced returns the documents that the reminder names, of those that sees accepts.
-func (ed *edition) announced(sees func(doc int) bool) []int {
-	docs := make([]int, 0, len(ed.catalog.docs))
-	for doc := range ed.catalog.docs {
-		if ed.hideable.Has(doc) && sees(doc) {
-			docs = append(docs, doc)
-		}
-	}
-	return docs
+// isAlways reports whether AlwaysLoaded has the document.
+func (ed *edition) isAlways(doc int) bool {
+	_, found := slices.BinarySearch(ed.always, doc)
+	return found
 }

@@ -150,7 +150,8 @@ func (r *run) definedBy(t *transcript) docset.Set {
 }
 
 // preselected returns the best tools for the user's last message if Preselect is set and the model
-// has not answered that message. The error is that of the context.
+// has not answered that message. It reads the message by the common rule, and no word is required. There is no
+// fallback, since preselecting is a guess already. The error is that of the context.
 func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	if r.config.Preselect == 0 || r.hidesNone {
 		return nil, nil
@@ -161,11 +162,14 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, r.config.Limits.SearchTimeout)
 	defer cancel()
-	docs, err := r.scope.preselect(limited, question, r.config.Preselect)
-	if err != nil && ctx.Err() == nil {
+	c := r.scope
+	q := c.narrower.Read(nil, question, "", c.filter())
+	q.Required, q.Limit = nil, r.config.Preselect
+	found, err := c.ask(limited, c.preselector, c.narrower.Narrow(q, nil))
+	if err = cmp.Or(err, found.partial); err != nil && ctx.Err() == nil {
 		r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: Preselect: %w", err))
 	}
-	return docs, ctx.Err()
+	return r.docsNamed(matchNames(c.share(limited, c.preselector, found))), ctx.Err()
 }
 
 // restrict removes the tools that the request may not see, and the least recently used tools
@@ -210,14 +214,4 @@ func (r *run) addMarked(s *conversation.LoadSet, given lists) {
 			}
 		}
 	}
-}
-
-// doubled returns the name of a meta-tool that a tool list has twice, or "".
-func doubled(r *run, tools []*schema.ToolInfo) string {
-	for i, t := range tools {
-		if t != nil && r.names.has(t.Name) && containsName(tools[:i], t.Name) {
-			return t.Name
-		}
-	}
-	return ""
 }

@@ -42,13 +42,10 @@ type metaTool struct {
 // answering answers a call of a meta-tool in a run.
 type answering func(ctx context.Context, r *run, arguments string) (string, error)
 
-// GetType implements components.Typer.
 func (t *metaTool) GetType() string { return t.typeName }
 
-// Info implements tool.BaseTool.
 func (t *metaTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
 
-// InvokableRun implements tool.InvokableTool.
 func (t *metaTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
 	r, err := t.host.run(ctx)
 	if err != nil {
@@ -111,7 +108,6 @@ func (h *host) namesTool() *metaTool {
 // the definitions of the tools it found. A mistake or a miss gives an empty result.
 type nativeSearchTool struct{ *metaTool }
 
-// InvokableRun implements tool.EnhancedInvokableTool.
 func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
 	r, err := t.host.run(ctx)
 	if err != nil {
@@ -165,7 +161,7 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 	case s == nil:
 		return say("bad-arguments")
 	case s.MisusedTool != "":
-		if _, ok := r.misused(s); ok {
+		if _, dynamic := r.scope.named(s.MisusedTool); dynamic {
 			return say("bad-tool-arguments", "{name}", naming.Safe(s.MisusedTool), "{problem}", s.Problem)
 		}
 		return &Result{Message: s.Problem}
@@ -183,12 +179,6 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 	}
 }
 
-// misused returns the dynamic tool that a dispatched call gave wrong arguments.
-func (r *run) misused(s *standIn) (doc int, ok bool) {
-	doc, ok = r.scope.byName[s.MisusedTool]
-	return doc, ok && r.scope.sees(doc)
-}
-
 // search searches, leaves out what is too long for the answer, and reports the search. Unless searching is
 // separate from loading, it records that the matches are loaded. sizeOf is as in searching.
 func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf func(*run, Match, trace) int) (*Result, trace, error) {
@@ -199,9 +189,7 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
-	if err != nil {
-		result = nil
-	} else {
+	if err == nil {
 		h.trim(r, result, trace, sizeOf)
 		if h.names.add == "" && r.isKept() {
 			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.seen...)})
@@ -339,7 +327,7 @@ func (h *host) definitionsTool() *metaTool {
 			found.Matches[i] = define(r, m, t)
 		}
 		if request.stand != nil {
-			if doc, ok := r.misused(request.stand); ok {
+			if doc, dynamic := r.scope.named(request.stand.MisusedTool); dynamic {
 				tool := definitionOf(r.scope.docs[doc].Info, h.share(r)-len(toJSON(result.Message)))
 				found.Tool = &tool
 			}

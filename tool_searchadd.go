@@ -97,18 +97,21 @@ func (h *host) showAllTool() *metaTool {
 	return h.metaTool("ShowAllTools", h.names.showAll, "show-all-description", none, show)
 }
 
-// addedTools is the answer of add_tool.
-type addedTools struct {
-	Added         []string `json:"added"`
-	AlreadyLoaded []string `json:"already_loaded"`
+// changedTools is the answer of add_tool and of remove_tool. Each leaves out the lists that it does not make.
+type changedTools struct {
+	Added         []string `json:"added,omitzero"`
+	AlreadyLoaded []string `json:"already_loaded,omitzero"`
+	Removed       []string `json:"removed,omitzero"`
 	NotFound      []string `json:"not_found"`
 	Suggestions   []string `json:"suggestions,omitempty"`
 	Message       string   `json:"message"`
 }
 
 func (h *host) addTool() *metaTool {
-	return h.listTool("AddTool", h.names.add, "add-description", func(ctx context.Context, r *run, selected *Result) string {
-		answer := addedTools{Added: []string{}, AlreadyLoaded: []string{}, NotFound: selected.NotFound}
+	return h.listTool("AddTool", h.names.add, "add-description", func(r *run, selected *Result) changedTools {
+		answer := changedTools{
+			Added: []string{}, AlreadyLoaded: []string{}, NotFound: selected.NotFound, Message: h.prompt.Text("added"),
+		}
 		for _, name := range matchNames(selected.Matches) {
 			if loaded, _ := r.notebook.WasLoaded(r.scope.byName[name]); loaded {
 				answer.AlreadyLoaded = append(answer.AlreadyLoaded, name)
@@ -116,31 +119,16 @@ func (h *host) addTool() *metaTool {
 				answer.Added = append(answer.Added, name)
 			}
 		}
-		switch {
-		case len(answer.NotFound) > 0:
+		if len(answer.NotFound) > 0 {
 			answer.Suggestions, answer.Message = r.scope.instead(selected)
-		case len(selected.Matches) == 0:
-			answer.Message = h.prompt.Text("no-names")
-		default:
-			answer.Message = h.prompt.Text("added")
 		}
-		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
-		// In the order in which readResult reads the answer: eviction depends on the order.
-		r.recordEffect(ctx, conversation.Effect{Loads: slices.Concat(answer.Added, answer.AlreadyLoaded)})
-		return toJSON(answer)
+		return answer
 	})
 }
 
-// removedTools is the answer of remove_tool.
-type removedTools struct {
-	Removed  []string `json:"removed"`
-	NotFound []string `json:"not_found"`
-	Message  string   `json:"message"`
-}
-
 func (h *host) removeTool() *metaTool {
-	return h.listTool("RemoveTool", h.names.remove, "remove-description", func(ctx context.Context, r *run, selected *Result) string {
-		answer := removedTools{Removed: []string{}, NotFound: selected.NotFound}
+	return h.listTool("RemoveTool", h.names.remove, "remove-description", func(r *run, selected *Result) changedTools {
+		answer := changedTools{Removed: []string{}, NotFound: selected.NotFound, Message: h.prompt.Text("removed")}
 		for _, name := range matchNames(selected.Matches) {
 			doc := r.scope.byName[name]
 			loaded, known := r.notebook.WasLoaded(doc)
@@ -150,23 +138,16 @@ func (h *host) removeTool() *metaTool {
 				answer.NotFound = append(answer.NotFound, name)
 			}
 		}
-		switch {
-		case len(answer.NotFound) > 0:
+		if len(answer.NotFound) > 0 {
 			answer.Message = h.prompt.Text("not-removed")
-		case len(answer.Removed) == 0:
-			answer.Message = h.prompt.Text("no-names")
-		default:
-			answer.Message = h.prompt.Text("removed")
 		}
-		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
-		r.recordEffect(ctx, conversation.Effect{Unloads: answer.Removed})
-		return toJSON(answer)
+		return answer
 	})
 }
 
-// listTool returns a meta-tool whose only argument is a list of tool names. answer gets the tools of
+// listTool returns a meta-tool whose only argument is a list of tool names. change gets the tools of
 // these names, without what does not fit an answer.
-func (h *host) listTool(typeName, name, description string, answer func(ctx context.Context, r *run, selected *Result) string) *metaTool {
+func (h *host) listTool(typeName, name, description string, change func(r *run, selected *Result) changedTools) *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"tool_names": {
 			Type: schema.Array, Desc: h.prompt.Text("tool-names"), Required: true,
@@ -181,7 +162,15 @@ func (h *host) listTool(typeName, name, description string, answer func(ctx cont
 		matches, missing := r.scope.selectNames(names...)
 		selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
 		h.trim(r, selected, trace{}, nil)
-		return answer(ctx, r, selected), nil
+		answer := change(r, selected)
+		if len(matches)+len(missing) == 0 {
+			answer.Message = h.prompt.Text("no-names")
+		}
+		answer.Message = strings.TrimSpace(answer.Message + " " + selected.Message)
+		// In the order in which readResult reads the answer: eviction depends on the order.
+		loads := slices.Concat(answer.Added, answer.AlreadyLoaded)
+		r.recordEffect(ctx, conversation.Effect{Loads: loads, Unloads: answer.Removed})
+		return toJSON(answer), nil
 	})
 }
 
