@@ -117,8 +117,7 @@ type fuzzyTool struct {
 }
 
 func newFuzzyTool(doc *Document) fuzzyTool {
-	name, description := textsOf(doc)
-	t := fuzzyTool{name: naming.Fold(name), parts: naming.JoinParts(name), description: strings.ToLower(description)}
+	t := fuzzyTool{name: naming.Fold(doc.Name), parts: naming.JoinParts(doc.Name), description: strings.ToLower(descriptionOf(doc))}
 	if t.parts == t.name {
 		t.parts = ""
 	}

@@ -100,11 +100,11 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		name, description := textsOf(&docs[x.docOf[tool]])
-		x.names[tool] = strings.ToLower(name)
+		doc := &docs[x.docOf[tool]]
+		x.names[tool] = strings.ToLower(doc.Name)
 		// Words of names may have white space, which keywords do not have: such a word may contain
 		// keywords but equals none.
-		for segment := range strings.SplitSeq(name, "_") {
+		for segment := range strings.SplitSeq(doc.Name, "_") {
 			parts := naming.Parts(segment)
 			for _, part := range parts {
 				add(tool, strings.ToLower(part), placePart)
@@ -113,7 +113,7 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 				add(tool, strings.ToLower(segment), placeSegment)
 			}
 		}
-		for word := range strings.FieldsSeq(strings.ToLower(description)) {
+		for word := range strings.FieldsSeq(strings.ToLower(descriptionOf(doc))) {
 			add(tool, word, placeDescription)
 		}
 	}
@@ -284,7 +284,7 @@ func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation
 // tierOf is the definition that the index must agree with.
 func tierOf(keyword string, doc *Document) Contribution {
 	part := Contribution{Term: keyword, Detail: "not found"}
-	if _, description := textsOf(doc); strings.Contains(strings.ToLower(description), keyword) {
+	if strings.Contains(strings.ToLower(descriptionOf(doc)), keyword) {
 		part = Contribution{keyword, "description", inDescription, "the description contains it"}
 	}
 	if strings.Contains(strings.ToLower(doc.Name), keyword) {
