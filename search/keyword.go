@@ -137,20 +137,21 @@ func (x *keywordIndex) ReadQuery(text string) Query {
 // holdingPiece returns the documents that contain a word in their name or description, as a whole
 // word or as a piece of a longer word, ignoring case: those on which it scores.
 func (x *keywordIndex) holdingPiece(word string) docset.Set {
-	set, s := docset.New(len(x.docs)), x.scratch.Get().(*keywordScratch)
+	s := x.scratch.Get().(*keywordScratch)
+	defer s.release()
 	s.score(word)
+	set := docset.New(len(x.docs))
 	for _, tool := range s.touched {
 		set.Add(int(x.docOf[tool]))
 	}
-	s.release()
 	return set
 }
 
 func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	s := x.scratch.Get().(*keywordScratch)
+	defer s.release()
 	for _, keyword := range q.Keywords {
 		if err := ctx.Err(); err != nil {
-			s.release()
 			return Hits{}, err
 		}
 		s.score(keyword)
@@ -163,10 +164,8 @@ func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 			best.Add(float64(s.cells[tool].score), tool)
 		}
 	}
-	hits := hitsOf(&best, x.docOf)
 	s.best = best.Items
-	s.release()
-	return Hits{Hits: hits, Total: total}, nil
+	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
 }
 
 // keywordScratch is the memory of a search. It serves one search at a time.
