@@ -212,7 +212,3 @@ func FuzzRegexpPattern(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkRegexp(b *testing.B) {
-	benchmarkSearcher(b, search.Regexp, "github.*issue", "^mcp__slack", "(create|update)_event", "(?:.?){0,32}!")
-}

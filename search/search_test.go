@@ -280,35 +280,6 @@ func checkHostile(t *testing.T, index search.Indexer) {
 	}
 }
 
-// benchmarkSearcher measures a searcher on catalogs like real ones.
-func benchmarkSearcher(b *testing.B, index search.Indexer, queries ...string) {
-	for _, size := range []int{1_000, 10_000, 100_000}[:testtools.Rounds(3, 2)] {
-		infos := testtools.BenchCatalog(size)
-		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: index}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: index})
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, query := range queries {
-			b.Run(fmt.Sprintf("tools=%d/%s", size, query), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := catalog.Search(context.Background(), query, 5); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
 // Every searcher of this package keeps the contract of Searcher.
 func TestSearchersKeepTheContract(t *testing.T) {
 	for name, index := range map[string]search.Indexer{
