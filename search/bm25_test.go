@@ -345,6 +345,7 @@ func TestBM25Sentences(t *testing.T) {
 	}{
 		{"walnut pecan cashew", 2, 2},
 		{"walnut pecan. cashew", 2 + 0.25, 2 + 0.25*2},
+		{"walnut walnut pecan. cashew", math.Pow(2, 0.3) + 1 + 0.25*math.Pow(2, 0.3), math.Pow(2, 0.3) + 1 + 0.25*(math.Pow(2, 0.3)+1)},
 		{"walnut pecan! cashew", 2 + 0.25, 2 + 0.25*2},
 		{"walnut pecan\ncashew", 2 + 0.25, 2 + 0.25*2},
 		{"walnut pecan。cashew", 2 + 0.25, 2 + 0.25*2},
