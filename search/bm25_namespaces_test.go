@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -99,14 +98,4 @@ func TestBM25ReadsNamespaces(t *testing.T) {
 	allowed := search.ParseQuery("planet")
 	allowed.Allowed = func(doc int) bool { return doc == 1 }
 	assert.Equal(t, []int{1}, bestOf(t, s, allowed))
-
-	some := testtools.Must(s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3}))(t)
-	alone := searcherOf(t, search.BM25, docs[1:4]...)
-	for _, query := range []string{"weather", "planets tides", "planet level"} {
-		want := hitsOf(t, alone, search.ParseQuery(query))
-		for i := range want {
-			want[i].Doc++
-		}
-		assert.Equal(t, want, hitsOf(t, some, search.ParseQuery(query)), "%s: as if there were no other tools", query)
-	}
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -363,24 +362,6 @@ func TestRetrieverIsSeenByCallbacks(t *testing.T) {
 type typed struct{ retrieving }
 
 func (typed) GetType() string { return "Typed" }
-
-// An engine may have more tools than the catalog. A tool that has left the catalog is not found. The
-// others are found, even by another process that has only the tools.
-func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
-	e := &engine{}
-	var infos []*schema.ToolInfo
-	for _, tool := range testtools.NewsTools() {
-		infos = append(infos, testtools.MustInfo(t, tool))
-	}
-	before := testtools.Must(search.Documents(infos, nil))(t)
-	_, _, err := search.StoreDocuments(t.Context(), e, before, nil)
-	require.NoError(t, err)
-	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], &toolsearch.CatalogOptions{Index: search.Retriever(e)})
-	require.NoError(t, err)
-	result := testtools.Must(after.Search(t.Context(), "weather of a city where", 50))(t)
-	assert.NotContains(t, testtools.MatchNames(result), "get_weather", "the found tools")
-	assert.Len(t, result.Matches, 4) // every tool has the parameter "city: Where"
-}
 
 // DocumentID returns what Python's uuid.uuid5 returns for the same names.
 func TestDocumentIDs(t *testing.T) {

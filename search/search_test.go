@@ -102,7 +102,7 @@ func randomDocs(random *rand.Rand, size int) []search.Document {
 	var docs []search.Document
 	for i, info := range testtools.RandomCatalog(random, size) {
 		d := doc(info.Name, info.Desc)
-		d.Namespace = []string{"", "one", "two"}[i%3]
+		d.Namespace, d.NamespaceDescription = []string{"", "one", "two"}[i%3], []string{"", "Files and branches of users", ""}[i%3]
 		d.Hint = testtools.Pick(random, append(testtools.Words, "", ""))
 		docs = append(docs, d)
 	}
