@@ -32,7 +32,6 @@ import (
 type engine struct {
 	mu        sync.Mutex
 	documents map[string]*schema.Document
-	words     map[string][]string
 	batches   []int
 }
 
@@ -40,11 +39,10 @@ func (e *engine) Store(_ context.Context, documents []*schema.Document, _ ...ind
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.documents == nil {
-		e.documents, e.words = map[string]*schema.Document{}, map[string][]string{}
+		e.documents = map[string]*schema.Document{}
 	}
 	for _, d := range documents {
 		e.documents[d.ID] = d
-		e.words[d.ID] = strings.Fields(strings.ToLower(d.Content))
 		ids = append(ids, d.ID)
 	}
 	e.batches = append(e.batches, len(documents))
@@ -55,9 +53,9 @@ func (e *engine) Retrieve(_ context.Context, query string, options ...retriever.
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	asked := strings.Fields(strings.ToLower(query))
-	for id, d := range e.documents {
+	for _, d := range e.documents {
 		score := 0
-		for _, word := range e.words[id] {
+		for word := range strings.FieldsSeq(strings.ToLower(d.Content)) {
 			if slices.Contains(asked, word) {
 				score++
 			}
