@@ -155,57 +155,43 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 	}
 }
 
-// numberedInEngine returns tools, and their documents as an engine returns them.
-func numberedInEngine(n int) (docs []search.Document, documents []*schema.Document) {
-	docs = numbered(n)
+// A query that drops tools asks for more documents until it has a tenth of Depth, or until there is
+// no more to ask for. It reads no more than it asked for.
+func TestRetrieverAsksFurther(t *testing.T) {
+	docs := numbered(20_000)
+	var documents []*schema.Document
 	for _, d := range docs {
 		documents = append(documents, scored(d.Name, 0))
 	}
-	return docs, documents
-}
-
-func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
-	docs, documents := numberedInEngine(1000)
-	for _, tt := range []struct {
-		depth int
-		query string
-		want  int
-	}{
-		{0, "works", 100}, {0, "+works", 500}, {7, "works", 7}, {7, "+works", 35}, {1 << 40, "+works", 1000}, {-1, "works", 100},
-	} {
-		s := searcherOf(t, search.RetrieverOptions{Retriever: answering(documents...), Depth: tt.depth}.Index, docs...)
-		assert.Len(t, hitsOf(t, s, read(docs, s, tt.query)), tt.want, "depth %d, %q: hits", tt.depth, tt.query)
-	}
-}
-
-// A query that drops tools asks for more documents until it has a tenth of Depth, or until there is
-// no more to ask for.
-func TestRetrieverAsksFurther(t *testing.T) {
-	docs, documents := numberedInEngine(20_000)
 	for _, tt := range []struct {
 		what    string
+		depth   int
 		engine  int // documents in it
 		allowed func(doc int) bool
 		asked   []int
 		found   int
 	}{
-		{"all tools", 20_000, nil, []int{100}, 100},
-		{"every other tool", 20_000, func(doc int) bool { return doc%2 == 0 }, []int{500}, 250},
-		{"every hundredth tool", 20_000, func(doc int) bool { return doc%100 == 0 }, []int{500, 2500}, 25},
-		{"three tools, which come first", 20_000, func(doc int) bool { return doc < 3 }, []int{500}, 3},
-		{"tools at the end", 20_000, func(doc int) bool { return doc > 9_990 }, []int{500, 2500, 10_000}, 9},
-		{"no tool", 20_000, func(doc int) bool { return false }, []int{500}, 0},
-		{"an engine without more", 2000, func(doc int) bool { return doc%1000 == 7 }, []int{500, 2500}, 2},
-		{"an engine that gives no more", 20_000, func(doc int) bool { return doc == 400 || doc > 9_999 }, []int{500, 2500, 10_000}, 1},
+		{"all tools", 0, 20_000, nil, []int{100}, 100},
+		{"every other tool", 0, 20_000, func(doc int) bool { return doc%2 == 0 }, []int{500}, 250},
+		{"every hundredth tool", 0, 20_000, func(doc int) bool { return doc%100 == 0 }, []int{500, 2500}, 25},
+		{"three tools, which come first", 0, 20_000, func(doc int) bool { return doc < 3 }, []int{500}, 3},
+		{"tools at the end", 0, 20_000, func(doc int) bool { return doc > 9_990 }, []int{500, 2500, 10_000}, 9},
+		{"no tool", 0, 20_000, func(doc int) bool { return false }, []int{500}, 0},
+		{"an engine without more", 0, 2000, func(doc int) bool { return doc%1000 == 7 }, []int{500, 2500}, 2},
+		{"an engine that gives no more", 0, 20_000, func(doc int) bool { return doc == 400 || doc > 9_999 }, []int{500, 2500, 10_000}, 1},
+		{"all tools, at a small depth", 7, 20_000, nil, []int{7}, 7},
+		{"every other tool, at a small depth", 7, 20_000, func(doc int) bool { return doc%2 == 0 }, []int{35}, 18},
+		{"all tools, at a depth that is too large", 1 << 40, 20_000, nil, []int{10_000}, 10_000},
+		{"all tools, at a depth that is none", -1, 20_000, nil, []int{100}, 100},
 	} {
 		var asked []int
-		s := searcherOf(t, search.Retriever(retrieving(func(_ context.Context, _ string, options ...retriever.Option) ([]*schema.Document, error) {
-			n := *retriever.GetCommonOptions(nil, options...).TopK
-			asked = append(asked, n)
-			return documents[:min(n, tt.engine)], nil
-		})), docs...)
+		retrieve := retrieving(func(_ context.Context, _ string, options ...retriever.Option) ([]*schema.Document, error) {
+			asked = append(asked, *retriever.GetCommonOptions(nil, options...).TopK)
+			return documents[:tt.engine], nil
+		})
+		s := searcherOf(t, search.RetrieverOptions{Retriever: retrieve, Depth: tt.depth}.Index, docs...)
 		q := search.ParseQuery("works")
-		q.Allowed, q.Limit = tt.allowed, 1000
+		q.Allowed = tt.allowed
 		answer := testtools.Must(s.Search(t.Context(), q))(t, tt.what)
 		assert.NoError(t, answer.Partial, tt.what)
 		assert.Equal(t, tt.asked, asked, tt.what)
