@@ -14,8 +14,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Documents: tools as searchers see them.
-
 // A Document is a tool as a Searcher sees it.
 type Document struct {
 	Name        string

@@ -34,9 +34,6 @@ import (
 // The text of the suffix array is the distinct words, each with a line break. Every word has a posting
 // list for each place where it occurs. Tools are numbered in the order of their names, so the tie-break
 // compares numbers. The lists are walked from the best tier down, and the first visit to a tool counts.
-//
-// A keyword with an underscore is an exception, since it can span segments. Its longest piece between
-// underscores lies within one segment and gives the candidates, whose names are checked.
 
 // The points of the tiers.
 const (
@@ -247,7 +244,8 @@ func (s *keywordScratch) containing(text string) (equal int32, isWord bool) {
 	return equal, isWord
 }
 
-// addAcross scores the tools whose names contain a keyword with underscores.
+// addAcross scores the tools whose names contain a keyword with underscores, which can span segments. Its longest
+// piece between underscores lies within one segment and gives the candidates.
 func (s *keywordScratch) addAcross(keyword string) {
 	check := func(list []int32) {
 		for i, tool := range list {

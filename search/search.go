@@ -32,8 +32,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The contract between a catalog and a searcher.
-
 // Bounds on the cost of one search, however long the model's text is. The part of a query
 // beyond a bound is ignored.
 const (
