@@ -106,9 +106,6 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 		x.byKey[docs[i].Name] = i
 	}
 	for i := range docs { // even if another tool has this ID as its name
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		x.byKey[DocumentID(docs[i].Name)] = i
 	}
 	return x, ctx.Err()
