@@ -84,15 +84,11 @@ func (r *bm25Reader) addNamed(terms []int32) {
 	slices.SortFunc(r.lists, func(a, b []bm25f.Posting) int { return len(a) - len(b) })
 	for _, p := range r.lists[0] {
 		doc := p.Doc()
-		if !r.name.MayBe(r.x.heads[doc]) {
-			continue
+		lacks := func(list []bm25f.Posting) bool {
+			_, found := bm25f.Find(list, doc)
+			return !found
 		}
-		all := true
-		for i := 1; i < len(r.lists) && all; i++ {
-			r.lists[i] = bm25f.From(r.lists[i], doc)
-			all = len(r.lists[i]) > 0 && r.lists[i][0].Doc() == doc
-		}
-		if all {
+		if r.name.MayBe(r.x.heads[doc]) && !slices.ContainsFunc(r.lists[1:], lacks) {
 			add(doc)
 		}
 	}

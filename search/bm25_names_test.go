@@ -1,15 +1,11 @@
 package search_test
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -59,28 +55,6 @@ func TestBM25Names(t *testing.T) {
 			assert.Equal(t, want, hits[i].Doc, "%q: the hits %v begin with %v", tt.query, hits, tt.want)
 			assert.GreaterOrEqual(t, hits[i].Score, tt.bonus[i], "%q found %v", tt.query, hits)
 			assert.Less(t, hits[i].Score, tt.bonus[i]+100, "%q found %v", tt.query, hits)
-		}
-	}
-}
-
-// Where many tools have the name that a query spells out, the best of them are found, and as many
-// tools match as without a limit.
-func TestBM25NamesOfMany(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 8))
-	var docs []search.Document
-	for i := range 300 {
-		name := []string{"mcp__s%d__get_issue", "mcp__s%d__get_issue_log", "mcp__s%d__issue_getter", "s%d"}[random.IntN(4)]
-		docs = append(docs, doc(fmt.Sprintf(name, i), strings.Repeat("issue ", random.IntN(9))+"log"))
-	}
-	docs = append(docs, doc("get_all", "")) // of stop words alone
-	s := searcherOf(t, search.BM25, docs...)
-	for _, query := range []string{"get issue", "get iss", "call get_issue and get_issue_log", "issue", "get issue log", "get_all mcp__s1__get_issue"} {
-		q := search.ParseQuery(query)
-		all := testtools.Must(s.Search(t.Context(), q))(t)
-		for _, q.Limit = range []int{1, 2, 5, 20, 200} {
-			some := testtools.Must(s.Search(t.Context(), q))(t)
-			assert.Equal(t, all.Hits[:min(q.Limit, len(all.Hits))], some.Hits, "%q: %d hits", query, q.Limit)
-			assert.Equal(t, len(all.Hits), max(some.Total, len(some.Hits)), "%q: how many match, at %d hits", query, q.Limit)
 		}
 	}
 }

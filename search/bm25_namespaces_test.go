@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -34,13 +33,12 @@ func TestBM25SeesOtherToolsOfNamespace(t *testing.T) {
 	assert.Equal(t, []int{3, 0, 2, 5, 6, 4}, bestOf(t, s, search.ParseQuery(short)))
 	assert.Equal(t, []int{3, 2, 4, 0, 5, 6}, bestOf(t, s, search.ParseQuery(long)))
 
-	scores := make(map[int]float64)
-	for _, hit := range hitsOf(t, s, search.ParseQuery(long)) {
-		scores[hit.Doc] = hit.Score
-		e := explained(t, s, search.ParseQuery(long), hit.Doc)
-		assert.Equal(t, hit.Score, e.Score, "the explained score of %d", hit.Doc)
-		hasOthers := hit.Doc == 2 || hit.Doc == 3 || hit.Doc == 4
-		assert.Equal(t, hasOthers, strings.Contains(e.String(), `in namespace: the query fits other tools of "beta"`), "the explanation of %d", hit.Doc)
+	scores := scoresOf(t, s, search.ParseQuery(long))
+	for doc, score := range scores {
+		e := explained(t, s, search.ParseQuery(long), doc)
+		assert.Equal(t, score, e.Score, "the explained score of %d", doc)
+		hasOthers := doc == 2 || doc == 3 || doc == 4
+		assert.Equal(t, hasOthers, strings.Contains(e.String(), `in namespace: the query fits other tools of "beta"`), "the explanation of %d", doc)
 	}
 	assert.Equal(t, scores[5], scores[6], "a namespace of one tool and none")
 
@@ -88,25 +86,15 @@ func TestBM25ReadsNamespaces(t *testing.T) {
 		for range 3 {
 			assert.Equal(t, want, bestOf(t, s, search.ParseQuery(query)), query)
 		}
-		for _, hit := range hitsOf(t, s, search.ParseQuery(query)) {
-			e := explained(t, s, search.ParseQuery(query), hit.Doc)
-			assert.Equal(t, hit.Score, e.Score, "%s: the explained score of %d", query, hit.Doc)
+		for doc, score := range scoresOf(t, s, search.ParseQuery(query)) {
+			e := explained(t, s, search.ParseQuery(query), doc)
+			assert.Equal(t, score, e.Score, "%s: the explained score of %d", query, doc)
 			if query == "planet" {
-				assert.Contains(t, e.String(), "in namespace: the query fits the description of the namespace", "the explanation of %d", hit.Doc)
+				assert.Contains(t, e.String(), "in namespace: the query fits the description of the namespace", "the explanation of %d", doc)
 			}
 		}
 	}
 	allowed := search.ParseQuery("planet")
 	allowed.Allowed = func(doc int) bool { return doc == 1 }
 	assert.Equal(t, []int{1}, bestOf(t, s, allowed))
-
-	some := testtools.Must(s.(search.Restricter).Restrict(t.Context(), []int{1, 2, 3}))(t)
-	alone := searcherOf(t, search.BM25, docs[1:4]...)
-	for _, query := range []string{"weather", "planets tides", "planet level"} {
-		want := hitsOf(t, alone, search.ParseQuery(query))
-		for i := range want {
-			want[i].Doc++
-		}
-		assert.Equal(t, want, hitsOf(t, some, search.ParseQuery(query)), "%s: as if there were no other tools", query)
-	}
 }

@@ -61,7 +61,7 @@ func (q *bm25Query) String() string {
 	return strings.Join(groups, ", ")
 }
 
-// begin begins a group.
+// begin begins a group, which is empty until a term is added.
 func (q *bm25Query) begin(word string) { q.begun, q.isOpen = word, false }
 
 // add adds a term to the group that was begun last.

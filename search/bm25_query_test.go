@@ -34,23 +34,3 @@ func TestReadQuery(t *testing.T) {
 		assert.Equal(t, tt.want, s.query.String(), tt.text)
 	}
 }
-
-// The groups of each sentence, for requests of several.
-func TestReadSentences(t *testing.T) {
-	x, err := BM25Options{}.index(t.Context(), []Document{{Name: "walnut_pecan"}, {Name: "cashew"}})
-	require.NoError(t, err)
-	s := x.scratch.Get().(*bm25Scratch)
-	for text, want := range map[string][]int{
-		"walnut pecan":              nil, // a single sentence
-		"walnut pecan. cashew":      {2, 1},
-		"walnut walnut? Pecan nuts": {1, 1},
-		"walnut. And then?":         nil, // only one has terms
-	} {
-		s.read(ParseQuery(text))
-		var lengths []int
-		for _, sentence := range s.query.sentences {
-			lengths = append(lengths, len(sentence))
-		}
-		assert.Equal(t, want, lengths, text)
-	}
-}

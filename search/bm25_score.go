@@ -152,9 +152,6 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 
 // score reads a query and scores all tools.
 func (s *bm25Scratch) score(ctx context.Context, q Query) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	s.read(q)
 	for i := range s.query.groups {
 		if err := ctx.Err(); err != nil {
@@ -166,9 +163,6 @@ func (s *bm25Scratch) score(ctx context.Context, q Query) error {
 		s.sentence.cells, s.inBest = make([]bm25Cell, len(s.x.docs)), make([]float32, len(s.x.docs))
 	}
 	for _, sentence := range s.query.sentences {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		for _, group := range sentence {
 			s.sentence.add(s.x.Index, &s.query.groups[group])
 		}

@@ -14,8 +14,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Documents: tools as searchers see them.
-
 // A Document is a tool as a Searcher sees it.
 type Document struct {
 	Name        string
@@ -175,7 +173,12 @@ func ParametersOf(info *schema.ToolInfo) []Parameter {
 			return
 		}
 		enum := s.Enum[:min(len(s.Enum), values)]
-		p := Parameter{Name: naming.Cut(name, naming.MaxBytes), Description: naming.Cut(s.Description, text), Enum: enumTexts(enum)}
+		p := Parameter{Name: naming.Cut(name, naming.MaxBytes), Description: naming.Cut(s.Description, text), Enum: make([]string, 0, len(enum))}
+		for _, value := range enum {
+			if value != nil {
+				p.Enum = append(p.Enum, naming.CutWords(fmt.Sprint(value), naming.MaxBytes))
+			}
+		}
 		if depth > 0 && (p.Name != "" || p.Description != "" || len(p.Enum) > 0) {
 			list = append(list, p)
 			values -= len(enum)
@@ -197,14 +200,4 @@ func ParametersOf(info *schema.ToolInfo) []Parameter {
 	}
 	walk("", root, 0)
 	return list
-}
-
-func enumTexts(values []any) []string {
-	texts := make([]string, 0, len(values))
-	for _, v := range values {
-		if v != nil {
-			texts = append(texts, naming.CutWords(fmt.Sprint(v), naming.MaxBytes))
-		}
-	}
-	return texts
 }

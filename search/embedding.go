@@ -122,9 +122,6 @@ func (o EmbeddingOptions) Index(ctx context.Context, docs []Document) (Searcher,
 func (x *embeddingIndex) Rebuild(ctx context.Context, docs []Document) (Searcher, error) {
 	known := make(map[string][]float32, len(x.docs))
 	for i := range x.docs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		known[embeddingText(&x.docs[i])] = x.vectors[i]
 	}
 	return x.options.index(ctx, docs, known)
@@ -213,10 +210,8 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 // no tools.
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
 	text := strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " ")
-	if text = strings.TrimSpace(text); text == "" || x.dimensions == 0 {
-		return nil, ctx.Err()
-	}
-	if err := ctx.Err(); err != nil {
+	text = strings.TrimSpace(text)
+	if err := ctx.Err(); err != nil || text == "" || x.dimensions == 0 {
 		return nil, err
 	}
 	return x.recent.Of(ctx, text, func(ctx context.Context) ([]float32, error) { return x.embed(ctx, text) })

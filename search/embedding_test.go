@@ -94,18 +94,14 @@ func TestEmbeddingScores(t *testing.T) {
 		return answer
 	}
 	docs := []search.Document{doc("near", ""), doc("far", ""), doc("same", ""), doc("opposite", "")}
-	for minScore, want := range map[float64]map[string]float64{0: {"same": 1, "near": 3. / 5}, 0.7: {"same": 1}} {
-		options := search.EmbeddingOptions{Embedder: e, Concurrency: 1, MinScore: minScore}
-		scores := make(map[string]float64)
-		for _, hit := range hitsOf(t, searcherOf(t, options.Index, docs...), search.ParseQuery("query")) {
-			scores[docs[hit.Doc].Name] = hit.Score
-		}
-		assert.InDeltaMapValues(t, want, scores, 1e-6)
+	for minScore, want := range map[float64]map[int]float64{0: {2: 1, 0: 3. / 5}, 0.7: {2: 1}} {
+		s := searcherOf(t, search.EmbeddingOptions{Embedder: e, Concurrency: 1, MinScore: minScore}.Index, docs...)
+		assert.InDeltaMapValues(t, want, scoresOf(t, s, search.ParseQuery("query")), 1e-6)
 	}
 }
 
-// The text of a tool has everything that is known of the tool. Its length is bounded, and equal texts
-// are embedded once.
+// The text of a tool has everything that is known of the tool. Its length and that of a query are bounded, and
+// equal texts are embedded once.
 func TestEmbeddingTexts(t *testing.T) {
 	full := doc("mcp__git__openIssue", " Opens an issue ")
 	full.Hint, full.Aliases, full.Tags = "bug", []string{"new_issue"}, []string{"vcs", "work"}
@@ -118,31 +114,31 @@ func TestEmbeddingTexts(t *testing.T) {
 	require.Len(t, got, 3)
 	assert.Equal(t, want, got[:2])
 	assert.LessOrEqual(t, len([]rune(got[2])), 1000, "code points of the long text")
+	hitsOf(t, s, search.ParseQuery(strings.Repeat("天气 ", 1000)))
+	require.Len(t, e.texts(), 4)
+	assert.LessOrEqual(t, len([]rune(e.texts()[3])), 1000, "code points of a long query")
 	hits := hitsOf(t, s, search.ParseQuery("a b"))
 	require.GreaterOrEqual(t, len(hits), 2, "two equal tools: %v", hits)
 	assert.Equal(t, []search.Hit{{Doc: 1, Score: hits[0].Score}, {Doc: 2, Score: hits[0].Score}}, hits[:2], "two equal tools")
 }
 
 func TestEmbeddingBatches(t *testing.T) {
-	var mu sync.Mutex
-	atOnce, most := 0, 0
+	places := make(chan struct{}, 3)
 	e := &wordEmbedder{during: func(context.Context, []string) error {
-		mu.Lock()
-		atOnce++
-		most = max(most, atOnce)
-		mu.Unlock()
-		time.Sleep(time.Millisecond) // lets calls overlap
-		mu.Lock()
-		atOnce--
-		mu.Unlock()
-		return nil
+		select {
+		case places <- struct{}{}:
+			time.Sleep(time.Millisecond) // lets calls overlap
+			<-places
+			return nil
+		default:
+			return errors.New("a fourth call at a time")
+		}
 	}}
 	var progress []int
 	searcherOf(t, search.EmbeddingOptions{Embedder: e, BatchSize: 7, Concurrency: 3, Progress: func(done, total int) {
 		assert.Equal(t, 95, total)
 		progress = append(progress, done)
 	}}.Index, numbered(95)...)
-	assert.LessOrEqual(t, most, 3, "calls at a time")
 	for _, texts := range e.calls {
 		assert.LessOrEqual(t, len(texts), 7, "texts in a call")
 	}
@@ -269,15 +265,6 @@ func TestEmbeddingHangs(t *testing.T) {
 	assert.LessOrEqual(t, len(e.texts())-before, 32, "calls that hang")
 }
 
-// A query is cut to a length that embedding services accept.
-func TestEmbeddingLongQuery(t *testing.T) {
-	e := &wordEmbedder{}
-	hitsOf(t, searcherOf(t, search.Embedding(e), doc("get_weather", "")), search.ParseQuery(strings.Repeat("天气 ", 1000)))
-	texts := e.texts()
-	require.Greater(t, len(texts), 1)
-	assert.LessOrEqual(t, len([]rune(texts[1])), 1000, "code points")
-}
-
 func TestEmbeddingRemembersQueries(t *testing.T) {
 	// A cache of two drops "one" when "three" comes.
 	for size, want := range map[int]int{0: 3, 2: 4, -1: 6} {
@@ -296,6 +283,12 @@ type vectorMap struct {
 	vectors          map[string][]float32
 	loadErr, saveErr error
 	calls            int
+	flushes          []int // calls before each Flush
+}
+
+func (s *vectorMap) Flush() error {
+	s.flushes = append(s.flushes, s.calls)
+	return nil
 }
 
 func (s *vectorMap) Load(_ context.Context, keys []string) ([][]float32, error) {
@@ -432,26 +425,12 @@ func TestEmbeddingRebuildsWithAnotherModel(t *testing.T) {
 	assert.Equal(t, 1, best[0])
 }
 
-// flushed is a store that counts the calls of Flush.
-type flushed struct {
-	vectorMap
-	flushes int
-	after   int // calls of the store before the last Flush
-}
-
-func (s *flushed) Flush() error {
-	s.flushes++
-	s.after = s.calls
-	return nil
-}
-
 // A build calls Flush once at its end, even if it fails.
 func TestEmbeddingFlushes(t *testing.T) {
 	for name, e := range map[string]*wordEmbedder{"whole": {}, "broken off": {during: func(context.Context, []string) error { return errors.New("no quota") }}} {
-		store := &flushed{vectorMap: vectorMap{vectors: map[string][]float32{}}}
+		store := &vectorMap{vectors: map[string][]float32{}}
 		_, _ = search.EmbeddingOptions{Embedder: e, Model: "one", Store: store}.Index(context.Background(), mails())
-		assert.Equal(t, 1, store.flushes, name)
-		assert.Equal(t, store.calls, store.after, name)
+		assert.Equal(t, []int{store.calls}, store.flushes, name)
 	}
 }
 

@@ -24,17 +24,15 @@ import (
 //	             likeness to the nearest part; a word that is like no part counts as 0. A
 //	             word that is written as a name counts as its parts: get_wether is two
 //
-// Similar words therefore never outrank words that the tool has, and these never outrank a
-// name that contains the query. Names and queries are folded first: lower-cased, with "_" for
-// blanks and hyphens. Names have a second spelling, with "_" between camel-case parts too.
-// letters.Word.Like is the likeness of a word to a part, from 0 to 1.
+// Names and queries are folded first: lower-cased, with "_" for blanks and hyphens. Names have a second
+// spelling, with "_" between camel-case parts too.
 //
 // Likeness is computed only for the distinct parts of all names, of which even a large catalog has
 // few. Tools are numbered in the order of their names, which breaks ties.
 
 const (
-	fuzzyByName      = 2  // the least score of a tool whose name contains the query
-	fuzzyByWords     = 1  // the least score of a tool that contains each word
+	fuzzyByName      = 2
+	fuzzyByWords     = 1
 	maxAlikeWords    = 16 // distinct words of a query, or their parts, whose likeness is computed
 	defaultFuzzyHits = 5
 )
@@ -117,8 +115,7 @@ type fuzzyTool struct {
 }
 
 func newFuzzyTool(doc *Document) fuzzyTool {
-	name, description := textsOf(doc)
-	t := fuzzyTool{name: naming.Fold(name), parts: naming.JoinParts(name), description: strings.ToLower(description)}
+	t := fuzzyTool{name: naming.Fold(doc.Name), parts: naming.JoinParts(doc.Name), description: strings.ToLower(descriptionOf(doc))}
 	if t.parts == t.name {
 		t.parts = ""
 	}

@@ -92,7 +92,3 @@ func TestFuzzyIsASearcher(t *testing.T) {
 	})
 	checkHostile(t, search.Fuzzy)
 }
-
-func BenchmarkFuzzy(b *testing.B) {
-	benchmarkSearcher(b, search.Fuzzy, "create issue", "serch mesages", "read the content of a file")
-}

@@ -104,14 +104,13 @@ func ascending(n int) []int32 {
 	return numbers
 }
 
-// textsOf returns the texts of a document that Keyword and Fuzzy read. The original name counts as a part of
-// the description.
-func textsOf(doc *Document) (name, description string) {
-	description = naming.Cut(doc.Description, MaxDescriptionBytes)
+// descriptionOf returns the description of a document that Keyword and Fuzzy read. The original name is a part of it.
+func descriptionOf(doc *Document) string {
+	description := naming.Cut(doc.Description, MaxDescriptionBytes)
 	if doc.Original != "" {
 		description += "\n" + doc.Original
 	}
-	return doc.Name, description
+	return description
 }
 
 // docsByName returns the documents in the order of their names.

@@ -31,8 +31,7 @@ import (
 // part adds nothing to a tool that it does not find. With the mean of the hits alone, a word
 // search that finds three tools would count too little, because each is near their mean.
 // With the mean of the catalog alone, a sentence encoder would count too little, because
-// every tool is a hit. A tool whose name the query spells out comes first, whatever the
-// parts score, as in BM25.
+// every tool is a hit.
 //
 // Ranks, instead of scores, do not say how much better the first tool is than the second, and they
 // let a weak part override a strong one. docs/searchers.md has what other formulas find.
@@ -114,7 +113,6 @@ func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 	return o.index(ctx, docs, nil)
 }
 
-// Rebuild implements Rebuilder.
 func (h *hybrid) Rebuild(ctx context.Context, docs []Document) (Searcher, error) {
 	return h.options.index(ctx, docs, h.parts)
 }

@@ -123,11 +123,7 @@ func TestHybridExactName(t *testing.T) {
 	}
 	// The 1e6 that BM25 adds to tool_2 does not change the other scores.
 	scores := func(third float64) map[int]float64 {
-		scores := make(map[int]float64)
-		for _, hit := range hitsOf(t, searcherOf(t, search.Hybrid(part(3, 1, third)), docs...), search.ParseQuery("tool_2")) {
-			scores[hit.Doc] = hit.Score
-		}
-		return scores
+		return scoresOf(t, searcherOf(t, search.Hybrid(part(3, 1, third)), docs...), search.ParseQuery("tool_2"))
 	}
 	assert.Equal(t, scores(3), scores(1e6+3), "without and with the bonus for tool_2")
 }

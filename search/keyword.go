@@ -34,9 +34,6 @@ import (
 // The text of the suffix array is the distinct words, each with a line break. Every word has a posting
 // list for each place where it occurs. Tools are numbered in the order of their names, so the tie-break
 // compares numbers. The lists are walked from the best tier down, and the first visit to a tool counts.
-//
-// A keyword with an underscore is an exception, since it can span segments. Its longest piece between
-// underscores lies within one segment and gives the candidates, whose names are checked.
 
 // The points of the tiers.
 const (
@@ -100,11 +97,11 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		name, description := textsOf(&docs[x.docOf[tool]])
-		x.names[tool] = strings.ToLower(name)
+		doc := &docs[x.docOf[tool]]
+		x.names[tool] = strings.ToLower(doc.Name)
 		// Words of names may have white space, which keywords do not have: such a word may contain
 		// keywords but equals none.
-		for segment := range strings.SplitSeq(name, "_") {
+		for segment := range strings.SplitSeq(doc.Name, "_") {
 			parts := naming.Parts(segment)
 			for _, part := range parts {
 				add(tool, strings.ToLower(part), placePart)
@@ -113,7 +110,7 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 				add(tool, strings.ToLower(segment), placeSegment)
 			}
 		}
-		for word := range strings.FieldsSeq(strings.ToLower(description)) {
+		for word := range strings.FieldsSeq(strings.ToLower(descriptionOf(doc))) {
 			add(tool, word, placeDescription)
 		}
 	}
@@ -137,20 +134,21 @@ func (x *keywordIndex) ReadQuery(text string) Query {
 // holdingPiece returns the documents that contain a word in their name or description, as a whole
 // word or as a piece of a longer word, ignoring case: those on which it scores.
 func (x *keywordIndex) holdingPiece(word string) docset.Set {
-	set, s := docset.New(len(x.docs)), x.scratch.Get().(*keywordScratch)
+	s := x.scratch.Get().(*keywordScratch)
+	defer s.release()
 	s.score(word)
+	set := docset.New(len(x.docs))
 	for _, tool := range s.touched {
 		set.Add(int(x.docOf[tool]))
 	}
-	s.release()
 	return set
 }
 
 func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	s := x.scratch.Get().(*keywordScratch)
+	defer s.release()
 	for _, keyword := range q.Keywords {
 		if err := ctx.Err(); err != nil {
-			s.release()
 			return Hits{}, err
 		}
 		s.score(keyword)
@@ -163,10 +161,8 @@ func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 			best.Add(float64(s.cells[tool].score), tool)
 		}
 	}
-	hits := hitsOf(&best, x.docOf)
 	s.best = best.Items
-	s.release()
-	return Hits{Hits: hits, Total: total}, nil
+	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
 }
 
 // keywordScratch is the memory of a search. It serves one search at a time.
@@ -248,7 +244,8 @@ func (s *keywordScratch) containing(text string) (equal int32, isWord bool) {
 	return equal, isWord
 }
 
-// addAcross scores the tools whose names contain a keyword with underscores.
+// addAcross scores the tools whose names contain a keyword with underscores, which can span segments. Its longest
+// piece between underscores lies within one segment and gives the candidates.
 func (s *keywordScratch) addAcross(keyword string) {
 	check := func(list []int32) {
 		for i, tool := range list {
@@ -284,7 +281,7 @@ func (x *keywordIndex) Explain(_ context.Context, q Query, doc int) (Explanation
 // tierOf is the definition that the index must agree with.
 func tierOf(keyword string, doc *Document) Contribution {
 	part := Contribution{Term: keyword, Detail: "not found"}
-	if _, description := textsOf(doc); strings.Contains(strings.ToLower(description), keyword) {
+	if strings.Contains(strings.ToLower(descriptionOf(doc)), keyword) {
 		part = Contribution{keyword, "description", inDescription, "the description contains it"}
 	}
 	if strings.Contains(strings.ToLower(doc.Name), keyword) {

@@ -1,9 +1,7 @@
 package search_test
 
 import (
-	"context"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,13 +23,13 @@ const (
 )
 
 func TestKeywordScores(t *testing.T) {
-	infos := []*schema.ToolInfo{
-		{Name: "mcp__github__create_issue", Desc: "Opens a bug report in a repository."},
-		{Name: "NotebookEdit", Desc: "Edit a Jupyter notebook cell"},
-		{Name: "HTTPServer", Desc: ""},
-		{Name: "plain", Desc: "Says CREATE, issue."},
+	docs := []search.Document{
+		doc("mcp__github__create_issue", "Opens a bug report in a repository."),
+		doc("NotebookEdit", "Edit a Jupyter notebook cell"),
+		doc("HTTPServer", ""),
+		doc("plain", "Says CREATE, issue."),
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		query string
 		want  map[string]float64
 	}{
@@ -57,16 +55,8 @@ func TestKeywordScores(t *testing.T) {
 		{"http", map[string]float64{"HTTPServer": partEquals}},
 		{"pser", map[string]float64{"HTTPServer": inName}},
 		{"nothing", map[string]float64{}},
-	}
-	catalog := testtools.Must(toolsearch.NewCatalogFromInfos(context.Background(), infos, nil))(t)
-	for _, tt := range tests {
-		result := testtools.Must(catalog.Search(context.Background(), tt.query, 10))(t)
-		got := map[string]float64{}
-		for _, m := range result.Matches {
-			got[m.Info.Name] = m.Score
-		}
-		assert.Equal(t, tt.want, got, "%q", tt.query)
-		assert.Equal(t, len(tt.want), result.Total, "%q", tt.query)
+	} {
+		checkScores(t, search.Keyword, docs, tt.query, tt.want)
 	}
 }
 
@@ -92,20 +82,24 @@ func TestOriginalNamesAreExplained(t *testing.T) {
 	}
 }
 
-// Keyword finds what Eino's own tool finds, in the same order, on generated catalogs and queries.
+// againstOracle returns a check of one query: Keyword finds what Eino's own tool finds, in the same order.
+func againstOracle(t *testing.T, infos []*schema.ToolInfo) func(query string, limit int) {
+	theirs := testtools.Must(testtools.NewOracle(t.Context(), infos))(t)
+	ours := testtools.Must(toolsearch.NewCatalogFromInfos(t.Context(), infos, nil))(t)
+	return func(query string, limit int) {
+		want := testtools.Must(theirs.Search(t.Context(), query, limit))(t)
+		got := testtools.MatchNames(testtools.Must(ours.Search(t.Context(), query, limit))(t))
+		assertList(t, want, got, "query %q, limit %d", query, limit)
+	}
+}
+
 func TestKeywordEqualsOracle(t *testing.T) {
 	for seed := range uint64(testtools.Rounds(15, 4)) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		infos := testtools.RandomCatalog(random, 1+random.IntN(300))
-		theirs := testtools.Must(testtools.NewOracle(t.Context(), infos))(t)
-		ours := testtools.Must(toolsearch.NewCatalogFromInfos(context.Background(), infos, nil))(t)
+		check := againstOracle(t, infos)
 		for range 150 {
-			query, limit := testtools.RandomQuery(random, infos), 1+random.IntN(50)
-			want := testtools.Must(theirs.Search(t.Context(), query, limit))(t)
-			got := testtools.MatchNames(testtools.Must(ours.Search(context.Background(), query, limit))(t))
-			if len(got)+len(want) > 0 { // an answer without matches may be nil or empty
-				require.Equal(t, want, got, "seed %d, query %q, limit %d", seed, query, limit)
-			}
+			check(testtools.RandomQuery(random, infos), 1+random.IntN(50))
 		}
 	}
 }
@@ -120,22 +114,9 @@ func FuzzKeywordEqualsOracle(f *testing.F) {
 		if name1 == "" || name2 == "" || name1 == name2 || len(query) > 1000 || isSelection || len(strings.Fields(query)) > 50 {
 			t.Skip()
 		}
-		infos := []*schema.ToolInfo{{Name: name1, Desc: text1}, {Name: name2, Desc: text2}}
 		if len(strings.Fields(query)) == 0 || name1 == "tool_search" || name2 == "tool_search" {
 			t.Skip()
 		}
-		ours, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		result, err := ours.Search(context.Background(), query, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		theirs := testtools.Must(testtools.NewOracle(t.Context(), infos))(t)
-		want := testtools.Must(theirs.Search(t.Context(), query, 5))(t)
-		if got := testtools.MatchNames(result); !slices.Equal(got, want) {
-			t.Errorf("query %q: got %q, want %q", query, got, want)
-		}
+		againstOracle(t, []*schema.ToolInfo{{Name: name1, Desc: text1}, {Name: name2, Desc: text2}})(query, 5)
 	})
 }

@@ -164,7 +164,6 @@ func (x *lsa) cosine(vector []float32, number int) float64 {
 // maxExplainedTerms is how many terms an explanation names.
 const maxExplainedTerms = 5
 
-// Explain implements Explainer.
 func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	number, isHere, err := x.words.numberOf(ctx, doc)
 	if err != nil || !isHere {

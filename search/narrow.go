@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -41,14 +42,14 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	})
 	// Building an index fails only if its context is done.
 	n.pieces = sync.OnceValue(func() *keywordIndex {
-		if x := borrowed(searchers, func(x *keywordIndex) bool { return areSame(x.docs, docs) }); x != nil {
+		if x := borrowed(searchers, func(x *keywordIndex) bool { return reflect.DeepEqual(x.docs, docs) }); x != nil {
 			return x
 		}
 		x, _ := newKeywordIndex(context.Background(), docs)
 		return x
 	})
 	n.words = sync.OnceValue(func() *bm25 {
-		if x := borrowed(searchers, func(x *bm25) bool { return x.holdsWords() && areSame(x.docs, docs) }); x != nil {
+		if x := borrowed(searchers, func(x *bm25) bool { return x.holdsWords() && reflect.DeepEqual(x.docs, docs) }); x != nil {
 			return x
 		}
 		x, _ := BM25Options{}.index(context.Background(), docs)
@@ -57,8 +58,8 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	return n
 }
 
-// borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or
-// nil.
+// borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or nil. An
+// Indexer may leave out documents or add words before it calls another Indexer.
 func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool) *T {
 	searchers = slices.Clone(searchers)
 	for i := 0; i < len(searchers); i++ {
@@ -72,18 +73,6 @@ func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool)
 		}
 	}
 	return nil
-}
-
-// areSame reports whether documents are the same to a search. An Indexer may leave out documents
-// or add words before it calls another Indexer.
-func areSame(a, b []Document) bool {
-	return slices.EqualFunc(a, b, func(a, b Document) bool {
-		return a.Name == b.Name && a.Original == b.Original && a.Description == b.Description && a.Namespace == b.Namespace && a.Hint == b.Hint &&
-			slices.Equal(a.Aliases, b.Aliases) && slices.Equal(a.Tags, b.Tags) &&
-			slices.EqualFunc(a.Parameters, b.Parameters, func(a, b Parameter) bool {
-				return a.Name == b.Name && a.Description == b.Description && slices.Equal(a.Enum, b.Enum)
-			})
-	})
 }
 
 // Keyword returns a Keyword searcher of the documents, which is built when it is first needed.

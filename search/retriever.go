@@ -106,9 +106,6 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 		x.byKey[docs[i].Name] = i
 	}
 	for i := range docs { // even if another tool has this ID as its name
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		x.byKey[DocumentID(docs[i].Name)] = i
 	}
 	return x, ctx.Err()
@@ -215,7 +212,15 @@ func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, er
 	for first := true; ; first = false {
 		documents, err := x.ask(ctx, q, answer.text, depth)
 		if err != nil {
-			if err = x.failure(outer, ctx, err); first || outer.Err() != nil {
+			switch {
+			case outer.Err() != nil:
+				return answer, outer.Err()
+			case ctx.Err() != nil:
+				err = fmt.Errorf("toolsearch: the retriever took longer than %v: %w: %w", x.options.Timeout, ctx.Err(), err)
+			default:
+				err = fmt.Errorf("toolsearch: the retriever failed: %w", err)
+			}
+			if first {
 				return answer, err
 			}
 			answer.partial = err // the engine may refuse to give so many
@@ -261,18 +266,6 @@ func (x *retrieverIndex) ask(ctx context.Context, q Query, text string, depth in
 		options = append(options, retriever.WithTopK(depth))
 		return x.options.Retriever.Retrieve(callbacks.ReuseHandlers(ctx, x.info), text, options...)
 	})
-}
-
-// failure returns the reason for a missing answer: the error of outer if it is done, the
-// timeout, or the engine's error.
-func (x *retrieverIndex) failure(outer, ctx context.Context, err error) error {
-	if outer.Err() != nil {
-		return outer.Err()
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("toolsearch: the retriever took longer than %v: %w: %w", x.options.Timeout, ctx.Err(), err)
-	}
-	return fmt.Errorf("toolsearch: the retriever failed: %w", err)
 }
 
 // read turns the engine's documents into tools, best first. Ties go by name. ranked means that the

@@ -158,15 +158,26 @@ func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, kn
 	if err != nil {
 		return nil, nil, err
 	}
-	info := runInfo(components.ComponentOfIndexer, ix)
+	ctx = callbacks.ReuseHandlers(ctx, runInfo(components.ComponentOfIndexer, ix))
 	for from := 0; from < len(changed); from += storeBatch {
 		if err := ctx.Err(); err != nil {
 			return hashes, gone, err
 		}
-		to := min(from+storeBatch, len(changed))
-		if err := writeBatch(callbacks.ReuseHandlers(ctx, info), ix, docs, changed[from:to], options, hashes); err != nil {
-			return hashes, gone, fmt.Errorf("toolsearch: storing documents %d to %d of %d: %w", from+1, to, len(changed), err)
+		batch := changed[from:min(from+storeBatch, len(changed))]
+		documents := make([]*schema.Document, len(batch))
+		written := make(map[string]string, len(batch)) // filled before the indexer can change the documents
+		for i, doc := range batch {
+			documents[i] = SchemaDocument(docs[doc])
+			written[documents[i].ID], _ = documents[i].MetaData[MetaHash].(string)
 		}
+		ids, err := foreign.Guard(func() ([]string, error) { return ix.Store(ctx, documents, options...) })
+		if err == nil && len(ids) > 0 && len(ids) < len(batch) {
+			err = fmt.Errorf("the indexer has stored %d of %d", len(ids), len(batch))
+		}
+		if err != nil {
+			return hashes, gone, fmt.Errorf("toolsearch: storing documents %d to %d of %d: %w", from+1, from+len(batch), len(changed), err)
+		}
+		maps.Copy(hashes, written)
 	}
 	return hashes, gone, nil
 }
@@ -197,22 +208,4 @@ func compare(docs []Document, known, hashes map[string]string) (changed []int, g
 		}
 	}
 	return changed, gone, nil
-}
-
-func writeBatch(ctx context.Context, ix indexer.Indexer, docs []Document, batch []int, options []indexer.Option, hashes map[string]string) error {
-	documents := make([]*schema.Document, len(batch))
-	written := make(map[string]string, len(batch)) // filled before the indexer can change the documents
-	for i, doc := range batch {
-		documents[i] = SchemaDocument(docs[doc])
-		written[documents[i].ID], _ = documents[i].MetaData[MetaHash].(string)
-	}
-	ids, err := foreign.Guard(func() ([]string, error) { return ix.Store(ctx, documents, options...) })
-	if err != nil {
-		return err
-	}
-	if len(ids) > 0 && len(ids) < len(batch) {
-		return fmt.Errorf("the indexer has stored %d of %d", len(ids), len(batch))
-	}
-	maps.Copy(hashes, written)
-	return nil
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -33,7 +32,6 @@ import (
 type engine struct {
 	mu        sync.Mutex
 	documents map[string]*schema.Document
-	words     map[string][]string
 	batches   []int
 }
 
@@ -41,11 +39,10 @@ func (e *engine) Store(_ context.Context, documents []*schema.Document, _ ...ind
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.documents == nil {
-		e.documents, e.words = map[string]*schema.Document{}, map[string][]string{}
+		e.documents = map[string]*schema.Document{}
 	}
 	for _, d := range documents {
 		e.documents[d.ID] = d
-		e.words[d.ID] = strings.Fields(strings.ToLower(d.Content))
 		ids = append(ids, d.ID)
 	}
 	e.batches = append(e.batches, len(documents))
@@ -56,9 +53,9 @@ func (e *engine) Retrieve(_ context.Context, query string, options ...retriever.
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	asked := strings.Fields(strings.ToLower(query))
-	for id, d := range e.documents {
+	for _, d := range e.documents {
 		score := 0
-		for _, word := range e.words[id] {
+		for word := range strings.FieldsSeq(strings.ToLower(d.Content)) {
 			if slices.Contains(asked, word) {
 				score++
 			}
@@ -158,57 +155,43 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 	}
 }
 
-// numberedInEngine returns tools, and their documents as an engine returns them.
-func numberedInEngine(n int) (docs []search.Document, documents []*schema.Document) {
-	docs = numbered(n)
+// A query that drops tools asks for more documents until it has a tenth of Depth, or until there is
+// no more to ask for. It reads no more than it asked for.
+func TestRetrieverAsksFurther(t *testing.T) {
+	docs := numbered(20_000)
+	var documents []*schema.Document
 	for _, d := range docs {
 		documents = append(documents, scored(d.Name, 0))
 	}
-	return docs, documents
-}
-
-func TestRetrieverReadsNoMoreThanItAskedFor(t *testing.T) {
-	docs, documents := numberedInEngine(1000)
-	for _, tt := range []struct {
-		depth int
-		query string
-		want  int
-	}{
-		{0, "works", 100}, {0, "+works", 500}, {7, "works", 7}, {7, "+works", 35}, {1 << 40, "+works", 1000}, {-1, "works", 100},
-	} {
-		s := searcherOf(t, search.RetrieverOptions{Retriever: answering(documents...), Depth: tt.depth}.Index, docs...)
-		assert.Len(t, hitsOf(t, s, read(docs, s, tt.query)), tt.want, "depth %d, %q: hits", tt.depth, tt.query)
-	}
-}
-
-// A query that drops tools asks for more documents until it has a tenth of Depth, or until there is
-// no more to ask for.
-func TestRetrieverAsksFurther(t *testing.T) {
-	docs, documents := numberedInEngine(20_000)
 	for _, tt := range []struct {
 		what    string
+		depth   int
 		engine  int // documents in it
 		allowed func(doc int) bool
 		asked   []int
 		found   int
 	}{
-		{"all tools", 20_000, nil, []int{100}, 100},
-		{"every other tool", 20_000, func(doc int) bool { return doc%2 == 0 }, []int{500}, 250},
-		{"every hundredth tool", 20_000, func(doc int) bool { return doc%100 == 0 }, []int{500, 2500}, 25},
-		{"three tools, which come first", 20_000, func(doc int) bool { return doc < 3 }, []int{500}, 3},
-		{"tools at the end", 20_000, func(doc int) bool { return doc > 9_990 }, []int{500, 2500, 10_000}, 9},
-		{"no tool", 20_000, func(doc int) bool { return false }, []int{500}, 0},
-		{"an engine without more", 2000, func(doc int) bool { return doc%1000 == 7 }, []int{500, 2500}, 2},
-		{"an engine that gives no more", 20_000, func(doc int) bool { return doc == 400 || doc > 9_999 }, []int{500, 2500, 10_000}, 1},
+		{"all tools", 0, 20_000, nil, []int{100}, 100},
+		{"every other tool", 0, 20_000, func(doc int) bool { return doc%2 == 0 }, []int{500}, 250},
+		{"every hundredth tool", 0, 20_000, func(doc int) bool { return doc%100 == 0 }, []int{500, 2500}, 25},
+		{"three tools, which come first", 0, 20_000, func(doc int) bool { return doc < 3 }, []int{500}, 3},
+		{"tools at the end", 0, 20_000, func(doc int) bool { return doc > 9_990 }, []int{500, 2500, 10_000}, 9},
+		{"no tool", 0, 20_000, func(doc int) bool { return false }, []int{500}, 0},
+		{"an engine without more", 0, 2000, func(doc int) bool { return doc%1000 == 7 }, []int{500, 2500}, 2},
+		{"an engine that gives no more", 0, 20_000, func(doc int) bool { return doc == 400 || doc > 9_999 }, []int{500, 2500, 10_000}, 1},
+		{"all tools, at a small depth", 7, 20_000, nil, []int{7}, 7},
+		{"every other tool, at a small depth", 7, 20_000, func(doc int) bool { return doc%2 == 0 }, []int{35}, 18},
+		{"all tools, at a depth that is too large", 1 << 40, 20_000, nil, []int{10_000}, 10_000},
+		{"all tools, at a depth that is none", -1, 20_000, nil, []int{100}, 100},
 	} {
 		var asked []int
-		s := searcherOf(t, search.Retriever(retrieving(func(_ context.Context, _ string, options ...retriever.Option) ([]*schema.Document, error) {
-			n := *retriever.GetCommonOptions(nil, options...).TopK
-			asked = append(asked, n)
-			return documents[:min(n, tt.engine)], nil
-		})), docs...)
+		retrieve := retrieving(func(_ context.Context, _ string, options ...retriever.Option) ([]*schema.Document, error) {
+			asked = append(asked, *retriever.GetCommonOptions(nil, options...).TopK)
+			return documents[:tt.engine], nil
+		})
+		s := searcherOf(t, search.RetrieverOptions{Retriever: retrieve, Depth: tt.depth}.Index, docs...)
 		q := search.ParseQuery("works")
-		q.Allowed, q.Limit = tt.allowed, 1000
+		q.Allowed = tt.allowed
 		answer := testtools.Must(s.Search(t.Context(), q))(t, tt.what)
 		assert.NoError(t, answer.Partial, tt.what)
 		assert.Equal(t, tt.asked, asked, tt.what)
@@ -363,24 +346,6 @@ func TestRetrieverIsSeenByCallbacks(t *testing.T) {
 type typed struct{ retrieving }
 
 func (typed) GetType() string { return "Typed" }
-
-// An engine may have more tools than the catalog. A tool that has left the catalog is not found. The
-// others are found, even by another process that has only the tools.
-func TestEngineHoldsMoreThanTheCatalog(t *testing.T) {
-	e := &engine{}
-	var infos []*schema.ToolInfo
-	for _, tool := range testtools.NewsTools() {
-		infos = append(infos, testtools.MustInfo(t, tool))
-	}
-	before := testtools.Must(search.Documents(infos, nil))(t)
-	_, _, err := search.StoreDocuments(t.Context(), e, before, nil)
-	require.NoError(t, err)
-	after, err := toolsearch.NewCatalog(t.Context(), testtools.NewsTools()[1:], &toolsearch.CatalogOptions{Index: search.Retriever(e)})
-	require.NoError(t, err)
-	result := testtools.Must(after.Search(t.Context(), "weather of a city where", 50))(t)
-	assert.NotContains(t, testtools.MatchNames(result), "get_weather", "the found tools")
-	assert.Len(t, result.Matches, 4) // every tool has the parameter "city: Where"
-}
 
 // DocumentID returns what Python's uuid.uuid5 returns for the same names.
 func TestDocumentIDs(t *testing.T) {

@@ -28,12 +28,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
-
-// The contract between a catalog and a searcher.
 
 // Bounds on the cost of one search, however long the model's text is. The part of a query
 // beyond a bound is ignored.
@@ -103,19 +100,16 @@ func (q *Query) text() string {
 // ParseQuery does not resolve Required; a [Narrower] does.
 func ParseQuery(text string) Query {
 	text = cutQuery(text)
-	q := Query{Text: strings.TrimSpace(strings.TrimPrefix(text, "+")), Keywords: make([]string, 0, 8)}
+	q := Query{Text: strings.TrimPrefix(text, "+"), Keywords: make([]string, 0, 8)}
 	hasPlus := strings.LastIndexByte(text, '+') > 0 // where trimming is not enough
+	rest := text
 	var bareText strings.Builder
 	if hasPlus {
 		bareText.Grow(len(text))
 	}
-	for rest := text; rest != ""; {
-		word := strings.TrimLeftFunc(rest, unicode.IsSpace)
-		space := rest[:len(rest)-len(word)]
-		if end := strings.IndexFunc(word, unicode.IsSpace); end >= 0 {
-			word = word[:end]
-		}
-		rest = rest[len(space)+len(word):]
+	for word := range strings.FieldsSeq(text) {
+		space, after, _ := strings.Cut(rest, word)
+		rest = after
 		bare, required := strings.CutPrefix(word, "+")
 		if bare == "" {
 			continue
@@ -132,8 +126,9 @@ func ParseQuery(text string) Query {
 		}
 	}
 	if hasPlus {
-		q.Text = strings.TrimSpace(bareText.String())
+		q.Text = bareText.String()
 	}
+	q.Text = strings.TrimSpace(q.Text)
 	return q
 }
 

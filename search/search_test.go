@@ -62,6 +62,16 @@ func bestOf(t testing.TB, s search.Searcher, q search.Query) (docs []int) {
 	return docs
 }
 
+// scoresOf returns the scores of the documents that a query finds.
+func scoresOf(t testing.TB, s search.Searcher, q search.Query) map[int]float64 {
+	t.Helper()
+	scores := make(map[int]float64)
+	for _, hit := range hitsOf(t, s, q) {
+		scores[hit.Doc] = hit.Score
+	}
+	return scores
+}
+
 // explained returns the explanation of a document's score, which must not fail.
 func explained(t testing.TB, s search.Searcher, q search.Query, doc int) search.Explanation {
 	t.Helper()
@@ -78,14 +88,11 @@ func read(docs []search.Document, s search.Searcher, text string) search.Query {
 func checkScores(t *testing.T, index search.Indexer, docs []search.Document, query string, want map[string]float64) {
 	t.Helper()
 	s := searcherOf(t, index, docs...)
-	hits := hitsOf(t, s, read(docs, s, query))
-	for _, hit := range hits {
-		name := docs[hit.Doc].Name
-		if assert.Contains(t, want, name, "%q", query) {
-			assert.InDelta(t, want[name], hit.Score, 1e-9, "%q: %s", query, name)
-		}
+	got := make(map[string]float64)
+	for doc, score := range scoresOf(t, s, read(docs, s, query)) {
+		got[docs[doc].Name] = score
 	}
-	assert.Len(t, hits, len(want), "%q: the hits of %v", query, want)
+	assert.InDeltaMapValues(t, want, got, 1e-9, "%q found %v", query, got)
 }
 
 // assertList is assert.Equal for lists. A nil list equals an empty list.
@@ -102,7 +109,7 @@ func randomDocs(random *rand.Rand, size int) []search.Document {
 	var docs []search.Document
 	for i, info := range testtools.RandomCatalog(random, size) {
 		d := doc(info.Name, info.Desc)
-		d.Namespace = []string{"", "one", "two"}[i%3]
+		d.Namespace, d.NamespaceDescription = []string{"", "one", "two"}[i%3], []string{"", "Files and branches of users", ""}[i%3]
 		d.Hint = testtools.Pick(random, append(testtools.Words, "", ""))
 		docs = append(docs, d)
 	}
@@ -131,14 +138,9 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 		for range 60 {
 			q := narrower.Read(s, ask(random, docs), testtools.Pick(random, []string{"", "", "", "one", "two", "no such"}), nil)
 			q = narrower.Narrow(q, nil)
-			all := hitsOf(t, s, q)
-			scores := make(map[int]float64)
+			all, scores := hitsOf(t, s, q), scoresOf(t, s, q)
+			require.Len(t, scores, len(all), "%q: documents of the hits", q.Text)
 			for i, hit := range all {
-				require.GreaterOrEqual(t, hit.Doc, 0, "%q: the document of a hit", q.Text)
-				require.Less(t, hit.Doc, len(docs), "%q: the document of a hit", q.Text)
-				_, repeated := scores[hit.Doc]
-				assert.False(t, repeated, "%q: whether document %d is repeated", q.Text, hit.Doc)
-				scores[hit.Doc] = hit.Score
 				assert.Positive(t, hit.Score, "%q", q.Text)
 				if i > 0 {
 					assert.LessOrEqual(t, hit.Score, all[i-1].Score, "%q: a score after the score of the hit before", q.Text)
@@ -276,35 +278,6 @@ func checkHostile(t *testing.T, index search.Indexer) {
 		}
 		for _, hit := range hits {
 			assert.Equal(t, hit.Score, explained(t, s, q, hit.Doc).Score, "%.20q: %v", text, hit)
-		}
-	}
-}
-
-// benchmarkSearcher measures a searcher on catalogs like real ones.
-func benchmarkSearcher(b *testing.B, index search.Indexer, queries ...string) {
-	for _, size := range []int{1_000, 10_000, 100_000}[:testtools.Rounds(3, 2)] {
-		infos := testtools.BenchCatalog(size)
-		b.Run(fmt.Sprintf("tools=%d/build", size), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: index}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		catalog, err := toolsearch.NewCatalogFromInfos(context.Background(), infos, &toolsearch.CatalogOptions{Index: index})
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, query := range queries {
-			b.Run(fmt.Sprintf("tools=%d/%s", size, query), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := catalog.Search(context.Background(), query, 5); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -66,7 +65,6 @@ func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher
 		}
 		x.texts[i] = letters.NewText(similarityTextOf(&docs[i]))
 	}
-	x.scratch.New = func() any { return new(letters.BlockFinder) }
 	return x, nil
 }
 
@@ -81,12 +79,11 @@ func similarityTextOf(doc *Document) string {
 	return strings.ToLower(strings.Join(whole, " "))
 }
 
-// similarityIndex implements Searcher. It is immutable except for the pool.
+// similarityIndex implements Searcher. It is immutable.
 type similarityIndex struct {
 	options SimilarityOptions // with the defaults
 	docs    []Document
 	texts   []letters.Text
-	scratch sync.Pool
 }
 
 // readSimilar returns the text to compare, and the words that earn the bonus.
@@ -109,9 +106,7 @@ func (x *similarityIndex) String() string { return "Similarity" }
 
 func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	query, keywords := readSimilar(q)
-	f := x.scratch.Get().(*letters.BlockFinder)
-	defer x.scratch.Put(f)
-	f.Begin(query)
+	f := letters.NewBlockFinder(query)
 	best := docset.NewTop(atMost(q.Limit, x.options.MaxHits), len(x.docs), nil)
 	total := 0
 	for i := range x.docs {
@@ -152,8 +147,7 @@ func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explan
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
 	query, words := readSimilar(q)
-	f := new(letters.BlockFinder)
-	f.Begin(query)
+	f := letters.NewBlockFinder(query)
 	f.Load(&x.texts[doc])
 	matched, err := f.Matched(ctx)
 	if err != nil {

@@ -152,7 +152,3 @@ func TestSimilarityIsASearcher(t *testing.T) {
 	checkSearcher(t, search.SimilarityOptions{Floor: 0.3, WordBonus: -1}.Index, ask)
 	checkHostile(t, search.Similarity)
 }
-
-func BenchmarkSimilarity(b *testing.B) {
-	benchmarkSearcher(b, search.Similarity, "create issue", "read the content of a file", "wether")
-}

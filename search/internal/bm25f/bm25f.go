@@ -61,17 +61,6 @@ func Find(list []Posting, doc int32) (at int, found bool) {
 	return slices.BinarySearchFunc(list, doc, func(p Posting, doc int32) int { return int(p.Doc() - doc) })
 }
 
-// From returns the part of a list that begins with a document, or else with the next. It is for
-// documents in ascending order: it is the faster, the nearer the document is to the list's start.
-func From(list []Posting, doc int32) []Posting {
-	step := 1
-	for step < len(list) && list[step].Doc() < doc {
-		list, step = list[step:], step*2
-	}
-	at, _ := Find(list[:min(step+1, len(list))], doc)
-	return list[at:]
-}
-
 // norms returns the divisors of the counts in the fields of a document.
 func (x *Index) norms(row *row) (norms [MaxFields]float64) {
 	for field, of := range x.Fields {

@@ -102,20 +102,17 @@ type run struct {
 // span is a part of a and a part of b between blocks.
 type span struct{ alo, ahi, blo, bhi int }
 
-// Begin sets the query.
-func (f *BlockFinder) Begin(query string) {
-	f.a = append(f.a[:0], []rune(query)...)
-	f.letters = append(f.letters[:0], f.a...)
-	slices.Sort(f.letters)
-	f.letters = slices.Compact(f.letters)
-	f.counts = append(f.counts[:0], make([]int, len(f.letters))...)
-	f.kinds = f.kinds[:0]
+// NewBlockFinder returns a BlockFinder for a query. It takes a few tens of kilobytes.
+func NewBlockFinder(query string) *BlockFinder {
+	f := &BlockFinder{a: []rune(query)}
+	f.letters = slices.Compact(slices.Sorted(slices.Values(f.a)))
+	f.counts, f.places = make([]int, len(f.letters)), make([][]uint16, len(f.letters))
 	for _, char := range f.a {
 		kind, _ := slices.BinarySearch(f.letters, char)
 		f.kinds = append(f.kinds, int32(kind))
 		f.counts[kind]++
 	}
-	f.places = slices.Grow(f.places[:0], len(f.letters))[:len(f.letters)]
+	return f
 }
 
 // Load sets the text. It returns how many code points the text shares with the query, in any
