@@ -332,7 +332,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	if r.mode.isNative() { // the model could not reach a deferred tool whose search result was removed
 		loaded = r.stillLoaded(t, given)
 		given = r.lists(given, loaded)
-		r.notebook.SetOrdinary(toolNames(given.tools))
+		r.notebook.SetDefined(docset.New(len(r.scope.docs), r.docsNamed(toolNames(given.tools))...))
 	}
 	if !r.mode.translates() { // stillLoaded does it
 		convertResults(r, t, given, loaded, true)
