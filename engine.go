@@ -328,7 +328,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	if r.mode.isNative() { // the model could not reach a deferred tool whose search result was removed
 		loaded = r.stillLoaded(t, given)
 		given = r.lists(given, loaded)
-		r.notebook.SetOrdinary(toolNames(given.tools))
+		r.notebook.SetDefined(docset.New(len(r.scope.docs), r.docsNamed(toolNames(given.tools))...))
 		options.Tools, options.DeferredTools = given.tools, given.deferred
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}

@@ -78,10 +78,8 @@ func convertResults(r *run, t *transcript, given lists, loaded *conversation.Loa
 	if r.hidesNone { // the ordinary list has all tools
 		loaded = conversation.NewLoadSet(n)
 	}
-	f := &converter{run: r, loaded: loaded, given: docset.New(n), shown: docset.New(n)}
-	for _, doc := range r.always { // in the ordinary list, whatever results show
-		f.given.Add(doc)
-	}
+	// The ordinary list has those of always, whatever results show.
+	f := &converter{run: r, loaded: loaded, given: docset.New(n, r.always...), shown: docset.New(n)}
 	for _, t := range given.tools {
 		if conversation.IsLoaded(t, r.names.search) {
 			if doc, ok := r.scope.byName[t.Name]; ok {

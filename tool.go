@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -127,9 +126,8 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 		if err != nil {
 			return nil, err
 		}
-		known := r.notebook.Ordinary()
-		for _, m := range result.Matches {
-			if !slices.Contains(known, m.Info.Name) {
+		for _, m := range result.Matches { // the ordinary list may have some of them
+			if !r.notebook.IsDefined(r.scope.byName[m.Info.Name]) {
 				found.Tools = append(found.Tools, m.Info)
 			}
 		}

@@ -23,9 +23,8 @@ type Notebook struct {
 	effects  map[string][]Effect // call id -> effects of the call
 	made     map[string]bool     // ids of all calls of meta-tools in this run
 	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
-	defined  docset.Set          // the tools that results define in the history of that call
+	defined  docset.Set          // the tools whose definitions that call has, where results are not to repeat them
 	shared   map[string]bool     // the names the session had at that call, as far as this run knows
-	ordinary []string            // under a native protocol: the names in the ordinary tool list
 	list     []listed            // the tool list of the last model call; nil means no call yet
 }
 
@@ -121,14 +120,14 @@ func (b *Notebook) WasLoaded(doc int) (loaded, known bool) {
 	return b.loaded != nil && b.loaded.Has(doc), b.loaded != nil
 }
 
-// SetDefined records the tools that results define in the history of a model call.
+// SetDefined records the tools whose definitions a model call has.
 func (b *Notebook) SetDefined(defined docset.Set) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.defined = defined
 }
 
-// IsDefined reports whether a result defined the tool in the history of the last model call.
+// IsDefined reports whether the last model call had the tool's definition.
 func (b *Notebook) IsDefined(doc int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -195,18 +194,4 @@ func (b *Notebook) RecordList(tools []*schema.ToolInfo) (changed bool) {
 	before := b.list
 	b.list = now
 	return before != nil && !slices.Equal(before, now)
-}
-
-// SetOrdinary records the names in the ordinary tool list of a model call under a native protocol.
-func (b *Notebook) SetOrdinary(names []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.ordinary = names
-}
-
-// Ordinary returns the names of SetOrdinary. They must not be changed.
-func (b *Notebook) Ordinary() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.ordinary
 }

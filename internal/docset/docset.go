@@ -10,8 +10,14 @@ import (
 // A Set is a set of documents, a bit each.
 type Set []uint64
 
-// New returns an empty set for docs documents.
-func New(docs int) Set { return make(Set, (docs+63)/64) }
+// New returns a set for docs documents, of which it has the members.
+func New(docs int, members ...int) Set {
+	s := make(Set, (docs+63)/64)
+	for _, doc := range members {
+		s.Add(doc)
+	}
+	return s
+}
 
 // Has reports whether the set has a document, which is below the number given to New.
 func (s Set) Has(doc int) bool { return s[doc/64]&(1<<(doc%64)) != 0 }

@@ -169,33 +169,12 @@ func List(text string) (list []string) {
 	return list
 }
 
-// IsObject reports whether a text is a JSON object that every adapter can read.
+// IsObject reports whether a text is a JSON object that every adapter can read. Some read numbers as float64, which fails
+// on 1e999.
 func IsObject(text string) bool {
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") || !utf8.ValidString(text) || !json.Valid([]byte(text)) { // sonic takes control characters in strings
+	if !utf8.ValidString(text) || !json.Valid([]byte(text)) { // sonic takes control characters in strings
 		return false
 	}
-	// Some adapters read numbers as float64, which fails on 1e999.
-	if !mayOverflow(text) {
-		return true
-	}
 	var object map[string]any
-	return sonic.ConfigStd.UnmarshalFromString(text, &object) == nil
-}
-
-// mayOverflow reports whether a text has a digit followed by an exponent, or very many digits.
-func mayOverflow(text string) bool {
-	digits := 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= '0' && c <= '9':
-			if digits++; digits > 300 {
-				return true
-			}
-		case digits > 0 && (c == 'e' || c == 'E'):
-			return true
-		default:
-			digits = 0
-		}
-	}
-	return false
+	return sonic.ConfigStd.UnmarshalFromString(text, &object) == nil && object != nil
 }
