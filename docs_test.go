@@ -30,7 +30,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "eval/goals", "mcp"}
+var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "mcp"}
 
 // nestedPackages are the folders of nested modules that others may import.
 var nestedPackages = []string{"otel"}
@@ -285,14 +285,14 @@ var importRules = map[string]string{
 	"internal/...":        "leaves",
 	"internal/testtools":  ". search leaves",                   // for tests
 	"internal/cost/...":   ". search leaves internal/cost/...", // for programs
-	"eval/goals":          ". search leaves eval",
-	"workshop/...":        "...", // nobody imports it
+	"internal/goals":      ". search leaves eval",              // likewise
+	"workshop/...":        "...",                               // nobody imports it
 	"lock":                "search leaves",
 	"otel/...":            ". otel/...",
-	"toolsearchtest":      ". search eval eval/goals",
+	"toolsearchtest":      ". search eval internal/goals",
 	"eval":                ". search leaves",
 	"mcp":                 ". leaves",
-	"cmd/...":             ". search lock leaves eval mcp internal/cost/... eval/goals cmd/...",
+	"cmd/...":             ". search lock leaves eval mcp internal/cost/... internal/goals cmd/...",
 	"examples/...":        ". search lock eval mcp internal/cost toolsearchtest examples/...",
 }
 
