@@ -54,7 +54,7 @@ type Choice struct {
 	JSON     bool   // -json
 	embed    string // URL of -embed
 	model    string
-	vectors  *vectors // of -embed; nil until a searcher needs them
+	endpoint *endpoint // of -embed; nil until a searcher needs it
 }
 
 // NewChoice returns the Choice of a call and its flags, to which a command adds its own.
@@ -85,8 +85,8 @@ func (c *Choice) HasEndpoint() bool { return c.embed != "" }
 
 // Close writes the vectors that the endpoint gave.
 func (c *Choice) Close() {
-	if c.vectors != nil {
-		c.vectors.close()
+	if c.endpoint != nil && c.endpoint.store != nil {
+		c.endpoint.forget(c.endpoint.file.Flush())
 	}
 }
 
