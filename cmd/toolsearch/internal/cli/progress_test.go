@@ -22,7 +22,7 @@ func TestProgress(t *testing.T) {
 	t.Cleanup(func() { Slow, Interval = before, between })
 	stderr := make(said, 100)
 	c := &Call{Stderr: stderr, Live: true}
-	done := c.Waiting("indexing %s", Plural(2, "tool"))
+	done := c.Waiting("indexing 2 tools")
 	assert.Equal(t, "\r\x1b[Kindexing 2 tools ...", <-stderr)
 	c.Step("embedding\x1b the tools", 1, 2)
 	assert.Equal(t, "\r\x1b[Kembedding the tools: 1 of 2 ...", <-stderr)

@@ -48,43 +48,41 @@ func needsEndpoint(searcher string) bool { return searcher == "embedding" || sea
 
 // Indexer returns the searcher of a name. It is the place for whatever a searcher needs
 // besides its name.
-func (c *Choice) Indexer(name string) (search.Indexer, error) {
+func (c *Choice) Indexer(name string) search.Indexer {
 	var names []string
 	for _, s := range Menu {
 		if s.Name == name && s.Index != nil {
-			return s.Index, nil
+			return s.Index
 		}
 		names = append(names, s.Name)
 	}
 	if !needsEndpoint(name) {
-		return nil, cli.WrongUsage("no searcher %q; %s", name, cli.Near(name, names))
+		cli.Check(&cli.UsageError{Text: fmt.Sprintf("no searcher %q; %s", name, cli.Near(name, names))})
 	}
-	if err := c.openEndpoint(name); err != nil {
-		return nil, err
-	}
+	c.openEndpoint(name)
 	options := search.EmbeddingOptions{
 		Embedder: c.endpoint, QueryTimeout: embedAttempts * (embedTimeout + embedLongest),
 		Progress: func(done, total int) { c.Step("embedding the tools", done, total) },
 	}
 	if name == "embedding" {
-		return options.Index, nil
+		return options.Index
 	}
 	return search.HybridOptions{
 		Parts: []search.Indexer{search.BM25, options.Index}, Timeout: options.QueryTimeout,
-	}.Index, nil
+	}.Index
 }
 
 // openEndpoint makes c.endpoint of -embed and -model.
-func (c *Choice) openEndpoint(searcher string) error {
+func (c *Choice) openEndpoint(searcher string) {
 	if c.endpoint != nil {
-		return nil
+		return
 	}
 	if c.embed == "" || c.model == "" {
-		return cli.WrongUsage(c.Name+": -searcher %s needs -embed URL and -model NAME", searcher)
+		c.WrongUsage("-searcher %s needs -embed URL and -model NAME", searcher)
 	}
 	at, err := url.Parse(c.embed)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return cli.WrongUsage(c.Name+": %s", "-embed: want a URL that begins with http:// or https://, such as https://api.openai.com/v1")
+		c.WrongUsage("-embed: want a URL that begins with http:// or https://, such as https://api.openai.com/v1")
 	}
 	if at.Path = strings.TrimRight(at.Path, "/"); !strings.HasSuffix(at.Path, "/embeddings") {
 		at = at.JoinPath("embeddings")
@@ -100,32 +98,27 @@ func (c *Choice) openEndpoint(searcher string) error {
 	c.endpoint.file = &vectors.File{Path: filepath.Join(folder, "toolsearch", fmt.Sprintf("vectors-%x", sum[:8])), MaxBytes: maxFile}
 	c.endpoint.store = struct{ vectors.Store }{c.endpoint.file}
 	c.endpoint.forget(err)
-	return nil
 }
 
 // Queries reads a file of queries, if there is one, and gets their vectors.
-func (c *Choice) Queries(ctx context.Context, path string) ([]eval.Query, error) {
+func (c *Choice) Queries(ctx context.Context, path string) []eval.Query {
 	if path == "" {
-		return nil, nil
+		return nil
 	}
-	file, data, err := c.ReadFile(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	queries, err := cli.Await(ctx, func() ([]eval.Query, error) { return eval.ReadQueries(bytes.NewReader(data), file) })
-	if err == nil {
-		err = c.EmbedQueries(ctx, queries)
-	}
-	return queries, err
+	file, data := c.ReadFile(ctx, path)
+	queries := cli.Await(ctx, c.Call, "reading "+file, func() ([]eval.Query, error) { return eval.ReadQueries(bytes.NewReader(data), file) })
+	c.EmbedQueries(ctx, queries)
+	return queries
 }
 
 // EmbedQueries gets the vectors of queries in batches, before each of them is searched for. It
 // does nothing for searchers without vectors.
-func (c *Choice) EmbedQueries(ctx context.Context, queries []eval.Query) error {
+func (c *Choice) EmbedQueries(ctx context.Context, queries []eval.Query) {
 	if c.endpoint == nil {
-		return nil
+		return
 	}
-	defer c.Waiting("embedding the queries")()
+	const step = "embedding the queries"
+	defer c.Waiting(step)()
 	// The index of tools that have the queries as their descriptions embeds just these texts.
 	docs := make([]search.Document, len(queries))
 	for i, query := range queries {
@@ -133,12 +126,11 @@ func (c *Choice) EmbedQueries(ctx context.Context, queries []eval.Query) error {
 	}
 	_, err := search.EmbeddingOptions{
 		Embedder: c.endpoint,
-		Progress: func(done, total int) { c.Step("embedding the queries", done, total) },
+		Progress: func(done, total int) { c.Step(step, done, total) },
 	}.Index(ctx, docs)
 	if err != nil {
-		return fmt.Errorf("embedding the queries: %w", err)
+		cli.Check(fmt.Errorf("%s: %w", step, err))
 	}
-	return nil
 }
 
 // VectorFailure returns the first failure of the endpoint. A catalog whose searcher fails answers by
