@@ -105,7 +105,7 @@ var selfEvidentFields = map[string]bool{
 	"Message.Role": true, "Message.Extra": true, "Request.Messages": true, "Request.Streaming": true,
 	"Turn.Text": true, "Turn.Calls": true,
 	"Catalog.Tools": true, "Estimate.Value": true, "Estimate.Low": true, "Estimate.High": true,
-	"Query.ID": true, "Query.Text": true, "Query.Line": true, "Options.Seed": true,
+	"Query.ID": true, "Query.Text": true, "Options.Seed": true,
 }
 
 // undocumentedFields returns the exported fields that have neither a comment of their own nor a

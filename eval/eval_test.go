@@ -181,7 +181,7 @@ func TestCatalogOfManyLines(t *testing.T) {
 	}
 	_, err := ReadCatalog(strings.NewReader(lines.String()), "f")
 	assert.ErrorContains(t, err, "eval: f:100001: more than 100000 tools")
-	assert.Equal(t, 100_001, testtools.Must(ReadQueries(strings.NewReader(asked.String()), "f"))(t)[100_000].Line)
+	assert.Equal(t, 100_001, testtools.Must(ReadQueries(strings.NewReader(asked.String()), "f"))(t)[100_000].line)
 }
 
 func TestQueries(t *testing.T) {
@@ -190,8 +190,8 @@ func TestQueries(t *testing.T) {
 {"query": "read", "gold": ["x"], "accept": [["a", "b"], ["c"]], "note": 1}
 `), "f")
 	want := []Query{
-		{ID: "q1", Text: "send a letter", Groups: [][]string{{"b"}, {"a"}}, Kind: "words", MaxRank: 3, File: "f", Line: 1},
-		{ID: "3", Text: "read", Groups: [][]string{{"a", "b"}, {"c"}}, File: "f", Line: 3},
+		{ID: "q1", Text: "send a letter", Groups: [][]string{{"b"}, {"a"}}, Kind: "words", MaxRank: 3, file: "f", line: 1},
+		{ID: "3", Text: "read", Groups: [][]string{{"a", "b"}, {"c"}}, file: "f", line: 3},
 	}
 	assert.NoError(t, err)
 	assert.Equal(t, want, got)
@@ -300,7 +300,7 @@ func TestRunErrors(t *testing.T) {
 		want    string
 	}{
 		{"no queries", nil, Options{}, "no queries"},
-		{"unknown gold", with(Query{ID: "4", Groups: [][]string{{"d"}}, File: "f", Line: 9}), Options{},
+		{"unknown gold", with(Query{ID: "4", Groups: [][]string{{"d"}}, file: "f", line: 9}), Options{},
 			`eval: f:9: query "4": the catalog has no tool "d"`},
 		{"no gold", with(Query{ID: "4"}), Options{}, `eval: query "4": no gold tool`},
 		{"an empty group", with(Query{ID: "4", Groups: [][]string{{}}}), Options{}, `eval: query "4": a group without a tool`},
