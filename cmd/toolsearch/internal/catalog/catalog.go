@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func (c *Reader) Title() string {
 	case c.IsURL():
 		return mcp.Server{URL: c.Operand}.String()
 	}
-	return c.Operand
+	return filepath.Base(c.Operand)
 }
 
 // IsURL reports whether the catalog is a server with a URL.

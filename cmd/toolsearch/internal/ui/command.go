@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -55,9 +54,6 @@ func Show(ctx context.Context, call *cli.Call, args []string) int {
 		c.WrongUsage("only one file can be standard input")
 	}
 	p := Page{Title: c.Title(), Chosen: chosen}
-	if c.Operand != "" && !c.IsURL() {
-		p.Title = filepath.Base(c.Operand)
-	}
 	for _, s := range searchers.Menu {
 		if s.Index == nil && !c.HasEndpoint() {
 			continue
@@ -69,12 +65,8 @@ func Show(ctx context.Context, call *cli.Call, args []string) int {
 	p.Queries = c.Queries(ctx, *queries)
 	read := c.Load(ctx)
 	p.Tools, _ = catalog.Apart(read.Tools)
-	p.Findings = func(ctx context.Context) ([]inspect.Problem, error) {
-		r, err := inspect.Tools(ctx, read, searchers.Menu[0].Index)
-		if err != nil {
-			return nil, err
-		}
-		return r.Problems, nil
+	p.Findings = func(ctx context.Context) (*inspect.Report, error) {
+		return inspect.Tools(ctx, read, searchers.Menu[0].Index)
 	}
 	server := cli.Must(Listen(ctx, p, *port))
 	fmt.Fprintln(c.Out, server.URL())
