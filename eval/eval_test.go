@@ -222,21 +222,11 @@ func TestLoadNamesTheFile(t *testing.T) {
 
 // listed finds the same tools in the same order for every query.
 func listed(docs ...int) search.Indexer {
-	return func(context.Context, []search.Document) (search.Searcher, error) {
-		return searcherFunc(func(_ context.Context, q search.Query) (hits []search.Hit, err error) {
-			for i, doc := range docs {
-				hits = append(hits, search.Hit{Doc: doc, Score: float64(-i)})
-			}
-			return hits, nil
-		}), nil
+	var hits []search.Hit
+	for i, doc := range docs {
+		hits = append(hits, search.Hit{Doc: doc, Score: float64(-i)})
 	}
-}
-
-type searcherFunc func(context.Context, search.Query) ([]search.Hit, error)
-
-func (f searcherFunc) Search(ctx context.Context, q search.Query) (search.Hits, error) {
-	hits, err := f(ctx, q)
-	return search.Hits{Hits: hits}, err
+	return testtools.Canned{Hits: hits}.Index
 }
 
 func small() (*Catalog, []Query) {
@@ -287,11 +277,6 @@ func TestRun(t *testing.T) {
 
 func TestRunErrors(t *testing.T) {
 	catalog, queries := small()
-	failing := func(context.Context, []search.Document) (search.Searcher, error) {
-		return searcherFunc(func(context.Context, search.Query) ([]search.Hit, error) {
-			return nil, errors.New("out of order")
-		}), nil
-	}
 	with := func(q Query) []Query { return append(slices.Clone(queries), q) }
 	for _, test := range []struct {
 		name    string
@@ -304,7 +289,7 @@ func TestRunErrors(t *testing.T) {
 			`eval: f:9: query "4": the catalog has no tool "d"`},
 		{"no gold", with(Query{ID: "4"}), Options{}, `eval: query "4": no gold tool`},
 		{"an empty group", with(Query{ID: "4", Groups: [][]string{{}}}), Options{}, `eval: query "4": a group without a tool`},
-		{"failing searcher", queries, Options{Index: failing}, `eval: query "1": searching: out of order`},
+		{"failing searcher", queries, Options{Index: testtools.Canned{Err: errors.New("out of order")}.Index}, `eval: query "1": searching: out of order`},
 		{"a document outside the catalog", queries, Options{Index: listed(3)}, `found document 3 in a catalog of 3`},
 		{"depth", queries, Options{Depth: 9}, "Depth 9 is less than the 10"},
 		{"a rank", with(Query{ID: "q", Groups: [][]string{{"a"}}, MaxRank: 51}), Options{},
