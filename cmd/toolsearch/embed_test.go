@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // An embedServer is an endpoint on the loopback address whose vectors know five meanings.
@@ -99,36 +97,6 @@ func parcels(t *testing.T, tools int) string {
 		text += fmt.Sprintf(`{"name": "bill_%d", "description": "Sends invoice number %d"}`+"\n", i, i)
 	}
 	return written(t, "tools.jsonl", text)
-}
-
-// said is what is written, write by write.
-type said chan string
-
-func (s said) Write(p []byte) (int, error) {
-	s <- string(p)
-	return len(p), nil
-}
-
-// A command that waits for the vector of a query says so.
-func TestProgressOfSlowSearches(t *testing.T) {
-	before, between := cli.Slow, cli.Interval
-	cli.Slow, cli.Interval = time.Millisecond, time.Millisecond
-	t.Cleanup(func() { cli.Slow, cli.Interval = before, between })
-	for line, want := range map[string]string{
-		"search %s 'my parcel'":        "searching 2 tools",
-		"explain %s 'my parcel' track": "explaining the score",
-	} {
-		s, stderr := newEmbedServer(t), make(said, 100)
-		s.instead = func(_ http.ResponseWriter, request int) bool {
-			for text := ""; request == 2 && text != "\r\x1b[K"+want+" ..."; { // for the query; the first is for the tools
-				text = <-stderr
-			}
-			return false
-		}
-		c := &cli.Call{Stdin: strings.NewReader(""), Out: io.Discard, Stderr: stderr, Live: true}
-		assert.Equal(t, cli.Found, testtools.Must(dispatch(t.Context(), c, s.line(line+" -searcher embedding", parcels(t, 2))))(t))
-		assert.Equal(t, 2, s.requests)
-	}
 }
 
 // Vectors find what words do not. They are asked for in batches, and only once.
