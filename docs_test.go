@@ -30,7 +30,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "eval/goals", "mcp"}
+var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "mcp"}
 
 // nestedPackages are the folders of nested modules that others may import.
 var nestedPackages = []string{"otel"}
@@ -105,7 +105,7 @@ var selfEvidentFields = map[string]bool{
 	"Message.Role": true, "Message.Extra": true, "Request.Messages": true, "Request.Streaming": true,
 	"Turn.Text": true, "Turn.Calls": true,
 	"Catalog.Tools": true, "Estimate.Value": true, "Estimate.Low": true, "Estimate.High": true,
-	"Query.ID": true, "Query.Text": true, "Query.Line": true, "Options.Seed": true,
+	"Query.ID": true, "Query.Text": true, "Options.Seed": true,
 }
 
 // undocumentedFields returns the exported fields that have neither a comment of their own nor a
@@ -285,14 +285,14 @@ var importRules = map[string]string{
 	"internal/...":        "leaves",
 	"internal/testtools":  ". search leaves",                   // for tests
 	"internal/cost/...":   ". search leaves internal/cost/...", // for programs
-	"eval/goals":          ". search leaves eval",
-	"workshop/...":        "...", // nobody imports it
+	"internal/goals":      ". search leaves eval",              // likewise
+	"workshop/...":        "...",                               // nobody imports it
 	"lock":                "search leaves",
 	"otel/...":            ". otel/...",
-	"toolsearchtest":      ". search eval eval/goals",
+	"toolsearchtest":      ". search eval internal/goals",
 	"eval":                ". search leaves",
 	"mcp":                 ". leaves",
-	"cmd/...":             ". search lock leaves eval mcp internal/cost/... eval/goals cmd/...",
+	"cmd/...":             ". search lock leaves eval mcp internal/cost/... internal/goals cmd/...",
 	"examples/...":        ". search lock eval mcp internal/cost toolsearchtest examples/...",
 }
 

@@ -338,7 +338,7 @@ func TestRankingSet(t *testing.T) {
 	var texts []string
 	for _, query := range queries {
 		kinds[query.Kind]++
-		assert.NotContains(t, texts, query.Text, "line %d repeats a query", query.Line)
+		assert.NotContains(t, texts, query.Text, "query %s repeats another", query.ID)
 		texts = append(texts, query.Text)
 	}
 	for kind, n := range kinds {

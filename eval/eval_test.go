@@ -181,7 +181,7 @@ func TestCatalogOfManyLines(t *testing.T) {
 	}
 	_, err := ReadCatalog(strings.NewReader(lines.String()), "f")
 	assert.ErrorContains(t, err, "eval: f:100001: more than 100000 tools")
-	assert.Equal(t, 100_001, testtools.Must(ReadQueries(strings.NewReader(asked.String()), "f"))(t)[100_000].Line)
+	assert.Equal(t, 100_001, testtools.Must(ReadQueries(strings.NewReader(asked.String()), "f"))(t)[100_000].line)
 }
 
 func TestQueries(t *testing.T) {
@@ -190,8 +190,8 @@ func TestQueries(t *testing.T) {
 {"query": "read", "gold": ["x"], "accept": [["a", "b"], ["c"]], "note": 1}
 `), "f")
 	want := []Query{
-		{ID: "q1", Text: "send a letter", Groups: [][]string{{"b"}, {"a"}}, Kind: "words", MaxRank: 3, File: "f", Line: 1},
-		{ID: "3", Text: "read", Groups: [][]string{{"a", "b"}, {"c"}}, File: "f", Line: 3},
+		{ID: "q1", Text: "send a letter", Groups: [][]string{{"b"}, {"a"}}, Kind: "words", MaxRank: 3, file: "f", line: 1},
+		{ID: "3", Text: "read", Groups: [][]string{{"a", "b"}, {"c"}}, file: "f", line: 3},
 	}
 	assert.NoError(t, err)
 	assert.Equal(t, want, got)
@@ -222,21 +222,11 @@ func TestLoadNamesTheFile(t *testing.T) {
 
 // listed finds the same tools in the same order for every query.
 func listed(docs ...int) search.Indexer {
-	return func(context.Context, []search.Document) (search.Searcher, error) {
-		return searcherFunc(func(_ context.Context, q search.Query) (hits []search.Hit, err error) {
-			for i, doc := range docs {
-				hits = append(hits, search.Hit{Doc: doc, Score: float64(-i)})
-			}
-			return hits, nil
-		}), nil
+	var hits []search.Hit
+	for i, doc := range docs {
+		hits = append(hits, search.Hit{Doc: doc, Score: float64(-i)})
 	}
-}
-
-type searcherFunc func(context.Context, search.Query) ([]search.Hit, error)
-
-func (f searcherFunc) Search(ctx context.Context, q search.Query) (search.Hits, error) {
-	hits, err := f(ctx, q)
-	return search.Hits{Hits: hits}, err
+	return testtools.Canned{Hits: hits}.Index
 }
 
 func small() (*Catalog, []Query) {
@@ -287,11 +277,6 @@ func TestRun(t *testing.T) {
 
 func TestRunErrors(t *testing.T) {
 	catalog, queries := small()
-	failing := func(context.Context, []search.Document) (search.Searcher, error) {
-		return searcherFunc(func(context.Context, search.Query) ([]search.Hit, error) {
-			return nil, errors.New("out of order")
-		}), nil
-	}
 	with := func(q Query) []Query { return append(slices.Clone(queries), q) }
 	for _, test := range []struct {
 		name    string
@@ -300,11 +285,12 @@ func TestRunErrors(t *testing.T) {
 		want    string
 	}{
 		{"no queries", nil, Options{}, "no queries"},
-		{"unknown gold", with(Query{ID: "4", Groups: [][]string{{"d"}}, File: "f", Line: 9}), Options{},
+		{"unknown gold", with(Query{ID: "4", Groups: [][]string{{"d"}}, file: "f", line: 9}), Options{},
 			`eval: f:9: query "4": the catalog has no tool "d"`},
 		{"no gold", with(Query{ID: "4"}), Options{}, `eval: query "4": no gold tool`},
 		{"an empty group", with(Query{ID: "4", Groups: [][]string{{}}}), Options{}, `eval: query "4": a group without a tool`},
-		{"failing searcher", queries, Options{Index: failing}, `eval: query "1": searching: out of order`},
+		{"failing searcher", queries, Options{Index: testtools.Canned{Err: errors.New("out of order")}.Index},
+			`eval: query "1": searching: out of order`},
 		{"a document outside the catalog", queries, Options{Index: listed(3)}, `found document 3 in a catalog of 3`},
 		{"depth", queries, Options{Depth: 9}, "Depth 9 is less than the 10"},
 		{"a rank", with(Query{ID: "q", Groups: [][]string{{"a"}}, MaxRank: 51}), Options{},

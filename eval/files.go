@@ -32,8 +32,6 @@ type Query struct {
 	Text   string
 	Groups [][]string // tool names; the tools of a group are interchangeable
 	Kind   string     // a label to report by; "" means none
-	File   string     // the file it was read from, for errors; "" means none
-	Line   int
 
 	// MaxRank is the rank, from 1, that each of the groups must reach, for toolsearch eval and
 	// toolsearchtest.TestCatalog. 0 means that any rank will do.
@@ -43,6 +41,9 @@ type Query struct {
 	Found  []string  // names of the tools found, best first, at most Options.Depth
 	Ranks  []int     // rank of each of Groups, from 1; 0 means not found
 	Values []float64 // value of each of Report.Metrics
+
+	file string // that it was read from; "" means none
+	line int
 }
 
 // A Catalog is a set of tools and the servers they come from. A Catalog literal needs only
@@ -70,10 +71,10 @@ func (c *Catalog) Compile(ctx context.Context, index search.Indexer) (*toolsearc
 
 // where names the query in an error.
 func (q Query) where() string {
-	if q.File == "" {
+	if q.file == "" {
 		return fmt.Sprintf("query %q", q.ID)
 	}
-	return fmt.Sprintf("%s:%d: query %q", q.File, q.Line, q.ID)
+	return fmt.Sprintf("%s:%d: query %q", q.file, q.line, q.ID)
 }
 
 // LoadCatalog reads tools from a file, as ReadCatalog does.
@@ -220,8 +221,10 @@ func (s source) tool(t toolfile.Tool) (info *schema.ToolInfo, server string, err
 		key  string
 		into *string
 	}{{"name", &info.Name}, {"description", &info.Desc}, {"server", &server}} {
-		if raw, ok := t.Keys[field.key]; ok && json.Unmarshal(raw, field.into) != nil {
-			return nil, "", s.at(t.Offset, "%q: want a string, not a JSON %s", field.key, kindOf(raw))
+		if raw, ok := t.Keys[field.key]; ok {
+			if wrong := (*json.UnmarshalTypeError)(nil); errors.As(json.Unmarshal(raw, field.into), &wrong) {
+				return nil, "", s.at(t.Offset, "%q: want a string, not a JSON %s", field.key, wrong.Value)
+			}
 		}
 	}
 	if info.Name == "" {
@@ -230,39 +233,21 @@ func (s source) tool(t toolfile.Tool) (info *schema.ToolInfo, server string, err
 	if parameters := t.Schema(); parameters != nil {
 		read, err := schemacheck.Read(parameters)
 		if err != nil {
-			return nil, "", s.at(t.Offset, "tool %q: parameters: %s", info.Name, schemaProblem(parameters, err))
+			return nil, "", s.at(t.Offset, "tool %q: parameters: %s", info.Name, schemaProblem(err))
 		}
 		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(read)
 	}
 	return info, server, nil
 }
 
-// kindOf names the kind of a JSON value, as package json does.
-func kindOf(raw json.RawMessage) string {
-	switch raw[0] {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "bool"
-	}
-	return "number"
-}
-
 // schemaProblem describes why a schema cannot be read, in terms of JSON, not of Go.
-func schemaProblem(raw json.RawMessage, err error) string {
-	if raw[0] != '{' {
-		return "want a JSON schema, which is an object, not a JSON " + kindOf(raw)
-	}
+func schemaProblem(err error) string {
 	wrong := (*json.UnmarshalTypeError)(nil)
 	switch {
 	case !errors.As(err, &wrong):
 		return err.Error()
 	case wrong.Field == "":
-		return "a JSON schema does not have a JSON " + wrong.Value + " there"
+		return "want a JSON schema, which is an object, not a JSON " + wrong.Value
 	}
 	return fmt.Sprintf("%q: a JSON schema does not have a JSON %s there", wrong.Field, wrong.Value)
 }
@@ -289,7 +274,7 @@ func (s source) query(offset, to, line int) (Query, error) {
 		}
 	}
 	q := Query{
-		ID: cmp.Or(row.ID, strconv.Itoa(line)), Text: row.Query, Groups: row.Accept, Kind: row.Kind, MaxRank: row.Max, File: s.file, Line: line,
+		ID: cmp.Or(row.ID, strconv.Itoa(line)), Text: row.Query, Groups: row.Accept, Kind: row.Kind, MaxRank: row.Max, file: s.file, line: line,
 	}
 	if len(q.Groups) == 0 {
 		for i, name := range row.Gold {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func (e *languageEmbedder) EmbedStrings(_ context.Context, texts []string, _ ...
 			made[i][meaning] = 1
 			continue
 		}
-		for _, word := range wordsOf(text) {
+		for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
 			made[i][16+hashOf(word)%256]++
 		}
 	}
@@ -65,37 +64,13 @@ func hashOf(text string) uint64 {
 	return hash.Sum64()
 }
 
-func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
-}
-
-// linesOf reads the requests and descriptions of each language from the file, by tag.
-func linesOf(t *testing.T) (tags []string, lines map[string][][2]string) {
-	t.Helper()
-	data := testtools.ReadFile(t, "languages.txt")
-	lines = make(map[string][][2]string)
-	for _, line := range strings.Split(data, "\n") {
-		request, description, isPair := strings.Cut(line, " | ")
-		switch {
-		case strings.HasPrefix(line, "#") || line == "":
-		case isPair:
-			tag := tags[len(tags)-1]
-			lines[tag] = append(lines[tag], [2]string{request, description})
-		default:
-			tag, _, _ := strings.Cut(line, " ")
-			tags = append(tags, tag)
-		}
-	}
-	return tags, lines
-}
-
-func knowing(t *testing.T, tags ...string) *languageEmbedder {
-	t.Helper()
-	_, lines := linesOf(t)
+func knowing(tags ...string) *languageEmbedder {
 	e := &languageEmbedder{meanings: make(map[string]int)}
-	for _, tag := range tags {
-		for meaning, line := range lines[tag] {
-			e.meanings[line[0]], e.meanings[line[1]] = meaning, meaning
+	for _, l := range allLanguages() {
+		for meaning := range l.requests {
+			if slices.Contains(tags, l.tag) {
+				e.meanings[l.requests[meaning]], e.meanings[l.descriptions[meaning]] = meaning, meaning
+			}
 		}
 	}
 	return e
@@ -113,18 +88,18 @@ func spelling(letters int) *languageEmbedder {
 }
 
 func TestLanguages(t *testing.T) {
-	everything, _ := linesOf(t)
+	everything := []string{"en", "zh", "ja", "ko", "de", "fr", "es", "ru"}
 	for _, test := range []struct {
 		name    string
 		e       *languageEmbedder
 		own     []string // the languages whose own tools are found
 		english []string // the languages whose requests find tools in English
 	}{
-		{"an encoder that knows all", knowing(t, everything...), everything, everything},
-		{"that knows English alone", knowing(t, "en"), []string{"en"}, []string{"en"}},
-		{"that knows Chinese alone", knowing(t, "zh"), []string{"zh"}, nil},
-		{"that knows English and Korean", knowing(t, "en", "ko"), []string{"en", "ko"}, []string{"en", "ko"}},
-		{"that counts words", knowing(t), nil, nil},
+		{"an encoder that knows all", knowing(everything...), everything, everything},
+		{"that knows English alone", knowing("en"), []string{"en"}, []string{"en"}},
+		{"that knows Chinese alone", knowing("zh"), []string{"zh"}, nil},
+		{"that knows English and Korean", knowing("en", "ko"), []string{"en", "ko"}, []string{"en", "ko"}},
+		{"that counts words", knowing(), nil, nil},
 		{"that counts letters", spelling(1), nil, nil},
 		{"that counts pairs of letters", spelling(2), nil, nil},
 		{"that counts three letters in a row", spelling(3), nil, nil},
@@ -141,6 +116,9 @@ func TestLanguages(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			list := testtools.Must(Languages(t.Context(), test.e))(t)
 			require.Len(t, list, len(everything))
+			if len(test.english) == len(everything) {
+				assert.Equal(t, len(everything), strings.Count(strings.Join(list, ""), "finds 16 of 16"), "no two texts are the same")
+			}
 			var own, english []string
 			for i, tag := range everything {
 				if strings.HasPrefix(list[i], "knows") {
@@ -158,7 +136,7 @@ func TestLanguages(t *testing.T) {
 
 // Only texts of the chosen languages are embedded, and calls are small.
 func TestSomeLanguages(t *testing.T) {
-	e := knowing(t, "en")
+	e := knowing("en")
 	list := testtools.Must(Languages(t.Context(), e, "zh", "en", "zh"))(t)
 	assert.Equal(t, []string{
 		"knows English (asked in English, finds 16 of 16 tools in English; a guess finds 1)",
@@ -168,7 +146,7 @@ func TestSomeLanguages(t *testing.T) {
 	assert.Len(t, e.calls, 7)
 	assert.Equal(t, 10, slices.Max(e.calls), "texts in a call")
 
-	e = knowing(t, "zh")
+	e = knowing("zh")
 	assert.Len(t, testtools.Must(Languages(t.Context(), e, "zh"))(t), 1)
 	assert.Len(t, e.asked, 48, "the descriptions in English too")
 
@@ -198,76 +176,19 @@ func TestSentenceOfLanguage(t *testing.T) {
 // Languages fails where an index of vectors would fail, as the tests of search.Embedding show in full.
 func TestLanguagesOfAnEncoderThatFails(t *testing.T) {
 	down := errors.New("down")
-	for _, test := range []struct {
-		e    embedding.Embedder
-		want string
-	}{
-		{(*languageEmbedder)(nil), "the embedder is nil"},
-		{&languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) { return nil, down }}, "down"},
-		{&languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) { panic("oh") }}, "panic: oh"},
-		{&languageEmbedder{after: func(_ []string, v [][]float64) ([][]float64, error) { return v[1:], nil }}, "vectors for"},
-		{&languageEmbedder{vector: func(string) []float64 { return []float64{math.NaN()} }}, "no direction"},
-	} {
-		list, err := Languages(t.Context(), test.e)
-		assert.ErrorContains(t, err, "eval: languages: ")
-		assert.ErrorContains(t, err, test.want)
-		assert.Nil(t, list)
-		assert.Equal(t, test.want == "down", errors.Is(err, down), test.want)
-	}
-}
+	_, err := Languages(t.Context(), &languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) { return nil, down }})
+	assert.ErrorIs(t, err, down)
+	assert.ErrorContains(t, err, "eval: languages: ")
+	_, err = Languages(t.Context(), (*languageEmbedder)(nil))
+	assert.EqualError(t, err, "eval: languages: the embedder is nil")
 
-// An encoder that does not listen to its context is not waited for.
-func TestLanguagesEndWithTheirContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release := make(chan struct{})
 	defer close(release)
-	_, err := Languages(ctx, &languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) {
+	_, err = Languages(ctx, &languageEmbedder{after: func([]string, [][]float64) ([][]float64, error) {
 		cancel()
-		<-release
+		<-release // it does not listen to its context, and is not waited for
 		return nil, nil
 	}})
 	assert.Equal(t, context.Canceled, err)
-	e := knowing(t)
-	_, err = Languages(ctx, e)
-	assert.Equal(t, context.Canceled, err)
-	assert.Empty(t, e.calls, "calls after the end")
-}
-
-// Only meaning tells which description a request asks for.
-func TestTextsOfLanguages(t *testing.T) {
-	tags, lines := linesOf(t)
-	require.Len(t, tags, 8)
-	seen := make(map[string]string)
-	for _, tag := range tags {
-		require.Len(t, lines[tag], 16, tag)
-		for i, line := range lines[tag] {
-			for _, text := range line {
-				assert.Empty(t, seen[text], "%s: %q is there twice", tag, text)
-				seen[text] = tag
-			}
-			own, english := beginnings(tag, line[1]), beginnings(tag, lines["en"][i][1])
-			for _, part := range beginnings(tag, line[0]) {
-				assert.NotContains(t, own, part, "%s: %q", tag, line)
-				assert.NotContains(t, english, part, "%s: %q and %q", tag, line[0], lines["en"][i][1])
-			}
-		}
-	}
-}
-
-// beginnings returns the first four letters of each word in an alphabet, otherwise pairs of
-// neighboring characters.
-func beginnings(tag, text string) (parts []string) {
-	hasAlphabet := !slices.Contains([]string{"zh", "ja", "ko"}, tag)
-	for _, word := range wordsOf(text) {
-		letters := []rune(word)
-		switch {
-		case hasAlphabet && len(letters) >= 4:
-			parts = append(parts, string(letters[:4]))
-		case !hasAlphabet:
-			for i := range len(letters) - 1 {
-				parts = append(parts, string(letters[i:i+2]))
-			}
-		}
-	}
-	return parts
 }

@@ -165,7 +165,6 @@ func TestServersThatShareNames(t *testing.T) {
 // What package mcp finds wrong in a file, its own tests know.
 func TestServerFilesThatAreWrong(t *testing.T) {
 	for _, test := range []struct{ name, file, want string }{
-		{"no servers", `{"mcpServers": {}}`, "no servers"},
 		{"null", `{"mcpServers": null}`, "no servers"},
 		{"a list", `{"mcpServers": []}`, "want a tool"},
 		{"a variable", `{"mcpServers": {"a": {"command": "x", "env": {"K": "${TOOLSEARCH_TEST_NONE}"}}}}`,

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // An embedServer is an endpoint on the loopback address whose vectors know five meanings.
@@ -99,36 +97,6 @@ func parcels(t *testing.T, tools int) string {
 		text += fmt.Sprintf(`{"name": "bill_%d", "description": "Sends invoice number %d"}`+"\n", i, i)
 	}
 	return written(t, "tools.jsonl", text)
-}
-
-// said is what is written, write by write.
-type said chan string
-
-func (s said) Write(p []byte) (int, error) {
-	s <- string(p)
-	return len(p), nil
-}
-
-// A command that waits for the vector of a query says so.
-func TestProgressOfSlowSearches(t *testing.T) {
-	before, between := cli.Slow, cli.Interval
-	cli.Slow, cli.Interval = time.Millisecond, time.Millisecond
-	t.Cleanup(func() { cli.Slow, cli.Interval = before, between })
-	for line, want := range map[string]string{
-		"search %s 'my parcel'":        "searching 2 tools",
-		"explain %s 'my parcel' track": "explaining the score",
-	} {
-		s, stderr := newEmbedServer(t), make(said, 100)
-		s.instead = func(_ http.ResponseWriter, request int) bool {
-			for text := ""; request == 2 && text != "\r\x1b[K"+want+" ..."; { // for the query; the first is for the tools
-				text = <-stderr
-			}
-			return false
-		}
-		c := &cli.Call{Stdin: strings.NewReader(""), Out: io.Discard, Stderr: stderr, Live: true}
-		assert.Equal(t, cli.Found, testtools.Must(dispatch(t.Context(), c, s.line(line+" -searcher embedding", parcels(t, 2))))(t))
-		assert.Equal(t, 2, s.requests)
-	}
 }
 
 // Vectors find what words do not. They are asked for in batches, and only once.
@@ -225,13 +193,12 @@ func TestVectorsThatAreNone(t *testing.T) {
 		{"one vector", say(200, `{"data": [{"embedding": [1]}]}`), "1 vector for 2 texts"},
 		{"numbers", say(200, `[1, 2]`), "want a list of embeddings"},
 		{"words", say(200, vector(`"a"`)), "want a list of embeddings"},
-		{"too large numbers", say(200, vector("1e99")), "want a list of embeddings"},
-		{"no numbers", say(200, vector("")), "the vector of text 1 of 2 is empty or zero"},
-		{"zeros", say(200, vector("0, 0")), "the vector of text 1 of 2 is empty or zero"},
+		{"zeros", say(200, vector("0, 0")), "has no direction: it is empty or zero"},
 		{"two for one text", say(200, `{"data": [{"index": 1, "embedding": [1]}, {"index": 1, "embedding": [1]}]}`),
 			"no vector, or two, for a text: index 1 of 2 texts"},
 		{"an index beyond", say(200, `{"data": [{"index": 7, "embedding": [1]}, {"index": -1, "embedding": [1]}]}`), "index 7 of 2 texts"},
-		{"lengths", say(200, `{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}`), "vectors of 1 and of 2 numbers"},
+		{"lengths", say(200, `{"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}`),
+			"vectors of 1 and of 2 dimensions"},
 		{"deep", say(200, `{"data": `+strings.Repeat("[", 100_000)), "want a list of embeddings"},
 		{"too much", say(200, strings.Repeat(" ", 32<<20+1)), "it sent more than 32 MiB"},
 		{"refused", say(401, `{"error": {"message": "wrong key s3cret\u001b[31m"}}`), "401 Unauthorized: wrong key *** [31m"},

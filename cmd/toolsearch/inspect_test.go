@@ -93,30 +93,3 @@ func TestInspectStubbornServer(t *testing.T) {
 	stdout, _ := inspectFake(t, cli.Found, "stubborn")
 	assert.Contains(t, stdout, "tools: 1")
 }
-
-// A type of null, on which the reader of schemas panics, does not end a command.
-func TestTypeOfNull(t *testing.T) {
-	const tools = `[{"name":"a","description":"Does","parameters":{"type":"object","properties":{"x":{"type":null}}}},
-		{"name":"b","description":"Does"}]`
-	stdout, _ := prints(t, cli.Nothing, tools, "inspect", "-")
-	assert.Contains(t, stdout, "a  a part of the schema is of the wrong kind")
-	_, stderr := prints(t, cli.Found, tools, "list", "-")
-	assert.Contains(t, stderr, "the parameters of a, which are not a JSON schema")
-}
-
-// inspect reports what New and the middleware report about a definition.
-func TestInspectRefusals(t *testing.T) {
-	for schema, want := range map[string]string{
-		`{"type":"object","properties":{"a":{"type":"any"}}}`:     "a type that JSON Schema does not have",
-		`{"type":"object","properties":{"filter[id]":{}}}`:        "which Anthropic refuses",
-		`{"type":"object","anyOf":[{"required":["a"]}]}`:          "anyOf, oneOf, allOf or not at its top",
-		`{"type":"object","properties":{"a":{"type":"integer"}}}`: "",
-	} {
-		_, stdout, _ := call(t, `[{"name":"a","description":"Does it","inputSchema":`+schema+`}]`, "inspect", "-")
-		if want == "" {
-			assert.NotContains(t, stdout, "refuse", schema)
-		} else {
-			assert.Contains(t, stdout, want, schema)
-		}
-	}
-}

@@ -76,14 +76,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return code
 	}
 	text := err.Error()
-	if wrong := (*cli.UsageError)(nil); !errors.As(err, &wrong) {
+	if wrong := (*cli.UsageError)(nil); errors.As(err, &wrong) {
+		text += "\nSee " + strings.TrimSuffix("toolsearch "+wrong.Command, " ") + " -h."
+	} else {
 		for _, name := range []string{"eval: ", "lock: ", "toolsearch: "} { // the program's name stands in front instead
 			text = strings.TrimPrefix(text, name)
 		}
-	} else if name, _, ok := strings.Cut(text, ":"); ok && name == call.Name {
-		text += "\nSee toolsearch " + name + " -h."
-	} else {
-		text += "\nSee toolsearch -h."
 	}
 	fmt.Fprintln(stderr, "toolsearch:", text)
 	return cli.Failed
@@ -97,7 +95,7 @@ func dispatch(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		names, helps[c.name] = append(names, c.name), c.help
 	}
 	if len(args) == 0 {
-		return cli.Failed, cli.WrongUsage("no command; want %s", strings.Join(names, ", "))
+		return cli.Failed, &cli.UsageError{Text: "no command; want " + strings.Join(names, ", ")}
 	}
 	call.Name = args[0]
 	topic := call.Name
@@ -120,7 +118,7 @@ func dispatch(ctx context.Context, call *cli.Call, args []string) (int, error) {
 		}
 		return code, err
 	}
-	return cli.Failed, cli.WrongUsage("no command %q; %s", cli.OneLine(topic, 60), cli.Near(topic, names))
+	return cli.Failed, &cli.UsageError{Text: fmt.Sprintf("no command %q; %s", cli.OneLine(topic, 60), cli.Near(topic, names))}
 }
 
 // version prints what the program was built from.

@@ -66,6 +66,7 @@ func TestMain(m *testing.M) {
 
 func TestCommands(t *testing.T) {
 	catalog := testtools.ReadFile(t, answer)
+	const null = `[{"name": "a", "parameters": {"type": "object", "properties": {"x": {"type": null}}}}, {"name": "b"}]`
 	for _, test := range []struct {
 		golden string
 		code   int
@@ -142,6 +143,12 @@ func TestCommands(t *testing.T) {
 	"pages": {"type": "array", "description": "Pages"},
 	"ways": {"type": "array", "items": {"type": "string"}, "description": "Ways"}}}}
 {"name": "b_send", "description": "Send a letter", "server": "b"} {"name": "c", "description": "Ring a bell"}`},
+		{"inspect-refusals", cli.Nothing, "inspect -", // what New and the middleware report
+			`{"name": "a", "description": "A", "parameters": {"type": "object", "properties": {"a": {"type": "any"}}}}
+{"name": "b", "description": "B", "parameters": {"type": "object", "properties": {"filter[id]": {"description": "F"}}}}
+{"name": "c", "description": "C", "parameters": {"type": "object", "anyOf": [{"required": ["a"]}]}} {"name": "d", "description": "D"}`},
+		{"inspect-null", cli.Nothing, "inspect -", null}, // on which the reader of schemas panics
+		{"list-null", cli.Found, "list -", null},
 		{"inspect-no-tools", cli.Failed, "inspect -", `{"result": {"tools": []}}`},
 		{"inspect-no-json", cli.Failed, "inspect -", "{\"name\": \"a\"}\nbook\n"},
 		{"inspect-no-object", cli.Failed, "inspect -", "[1]"},

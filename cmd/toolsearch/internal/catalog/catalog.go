@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,17 +71,15 @@ func NewReader(call *cli.Call) (*Reader, *flag.FlagSet) {
 }
 
 // Parse parses a command line of CATALOG and at least that many other operands, at most most.
-func (c *Reader) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (rest []string, err error) {
-	if rest, c.server, err = c.Call.Parse(flags, args); err != nil {
-		return nil, err
-	}
+func (c *Reader) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (rest []string) {
+	rest, c.server = c.Call.Parse(flags, args)
 	if len(c.server) == 0 && len(rest) > 0 {
 		c.Operand, rest = rest[0], rest[1:]
 	}
 	if !c.Has() && least >= 0 || len(rest) < least || len(rest) > most {
-		return nil, cli.WrongUsage(c.Name+": want %s", want)
+		c.WrongUsage("want %s", want)
 	}
-	return rest, nil
+	return rest
 }
 
 // Has reports whether the command line has a CATALOG.
@@ -94,7 +93,7 @@ func (c *Reader) Title() string {
 	case c.IsURL():
 		return mcp.Server{URL: c.Operand}.String()
 	}
-	return c.Operand
+	return filepath.Base(c.Operand)
 }
 
 // IsURL reports whether the catalog is a server with a URL.
@@ -112,42 +111,33 @@ type Contents struct {
 }
 
 // Load reads the catalog. It ends with ctx, and after -timeout.
-func (c *Reader) Load(ctx context.Context) (*Contents, error) {
+func (c *Reader) Load(ctx context.Context) *Contents {
 	if c.timeout <= 0 {
-		return nil, cli.WrongUsage(c.Name+": -timeout %v: want more than 0", c.timeout)
+		c.WrongUsage("-timeout %v: want more than 0", c.timeout)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v; -timeout allows more time", c.timeout))
 	defer cancel()
-	defer c.Waiting("reading %s", c.Title())()
 	switch {
 	case len(c.headers) > 0 && !c.IsURL():
-		return nil, cli.WrongUsage(c.Name+": %s", "-header is for a URL; a file of servers has headers of its own")
+		c.WrongUsage("-header is for a URL; a file of servers has headers of its own")
 	case len(c.server) > 0:
 		return c.askServers(ctx, &mcp.File{Servers: map[string]mcp.Server{"": {Command: c.server[0], Args: c.server[1:]}}})
 	case c.IsURL():
-		header, err := c.header()
-		if err != nil {
-			return nil, err
-		}
-		return c.askServers(ctx, &mcp.File{Servers: map[string]mcp.Server{"": {URL: c.Operand, Headers: header}}})
+		return c.askServers(ctx, &mcp.File{Servers: map[string]mcp.Server{"": {URL: c.Operand, Headers: c.header()}}})
 	}
-	file, data, err := c.ReadFile(ctx, c.Operand)
-	if err != nil {
-		return nil, err
-	}
+	file, data := c.ReadFile(ctx, c.Operand)
 	top := topLevel(data)
 	if top["searcher"] != nil && top["problems"] != nil {
-		return nil, fmt.Errorf("%s: this is a report of inspect; toolsearch list writes tools that every command reads", file)
+		cli.Check(fmt.Errorf("%s: this is a report of inspect; toolsearch list writes tools that every command reads", file))
 	}
 	if listsServers(top) {
 		servers := new(mcp.File)
-		err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), servers)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), servers); err != nil {
+			cli.Check(fmt.Errorf("%s: %w", file, err))
 		}
 		return c.askServers(ctx, servers)
 	}
-	return cli.Await(ctx, func() (*Contents, error) {
+	return cli.Await(ctx, c.Call, "reading "+file, func() (*Contents, error) {
 		tools, err := readDefinitions(data, file)
 		return &Contents{Tools: tools, file: file, data: data}, err
 	})
@@ -156,16 +146,13 @@ func (c *Reader) Load(ctx context.Context) (*Contents, error) {
 // Catalog reads the catalog as searchers take it. A fault in a file is an error, since its author
 // can mend it. Servers are taken as they are: a tool that cannot be searched is left out, with a
 // note on stderr.
-func (c *Reader) Catalog(ctx context.Context) (*eval.Catalog, error) {
-	read, err := c.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (c *Reader) Catalog(ctx context.Context) *eval.Catalog {
+	read := c.Load(ctx)
 	text, file := read.data, read.file
 	if file == "" {
 		text, file = c.lines(read.Tools), "the servers' tools"
 	}
-	return cli.Await(ctx, func() (*eval.Catalog, error) { return eval.ReadCatalog(bytes.NewReader(text), file) })
+	return cli.Await(ctx, c.Call, "reading "+file, func() (*eval.Catalog, error) { return eval.ReadCatalog(bytes.NewReader(text), file) })
 }
 
 // lines returns as JSONL the tools that one catalog can hold, and notes on stderr what it renamed
@@ -209,14 +196,12 @@ func Apart(tools []Definition) (_ []Definition, clashes []string) {
 
 // askServers lists the tools of all servers, by the servers' names. If a server fails, so does the catalog: a
 // part of it would look like the whole.
-func (c *Reader) askServers(ctx context.Context, file *mcp.File) (*Contents, error) {
+func (c *Reader) askServers(ctx context.Context, file *mcp.File) *Contents {
+	defer c.Waiting("reading " + c.Title())()
 	for name, s := range file.Servers {
 		file.Servers[name] = withEnvironment(s)
 	}
-	servers, err := mcp.Connect(ctx, file)
-	if err != nil {
-		return nil, err
-	}
+	servers := cli.Must(mcp.Connect(ctx, file))
 	defer servers.Close()
 	groups := servers.Groups()
 	tools, errs := make([][]Definition, len(groups)), make([]error, len(groups))
@@ -237,32 +222,34 @@ func (c *Reader) askServers(ctx context.Context, file *mcp.File) (*Contents, err
 		return nil // all servers' errors are reported
 	})
 	_ = servers.Close() // what they still write counts
-	read := &Contents{Servers: servers.Infos(), Tools: slices.Concat(tools...)}
-	switch err := errors.Join(errs...); {
-	case err != nil || late != nil:
-		return nil, cmp.Or(err, context.Cause(ctx), late)
-	case len(read.Tools) > 0:
-		return read, nil
-	case len(groups) == 1:
-		return nil, errors.New("the server has no tools")
+	if err := errors.Join(errs...); err != nil || late != nil {
+		cli.Check(cmp.Or(err, context.Cause(ctx), late))
 	}
-	return nil, errors.New("the servers have no tools")
+	read := &Contents{Servers: servers.Infos(), Tools: slices.Concat(tools...)}
+	switch {
+	case len(read.Tools) > 0:
+	case len(groups) == 1:
+		cli.Check(errors.New("the server has no tools"))
+	default:
+		cli.Check(errors.New("the servers have no tools"))
+	}
+	return read
 }
 
 // header makes the headers of -header, each "Name: value". Its errors do not quote them.
-func (c *Reader) header() (map[string]string, error) {
+func (c *Reader) header() map[string]string {
 	header := make(map[string]string)
 	for _, text := range c.headers {
 		name, value, ok := strings.Cut(text, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, cli.WrongUsage(c.Name+": %s", `-header: want "Name: value"`)
+			c.WrongUsage(`-header: want "Name: value"`)
 		}
 		if value = strings.TrimSpace(value); header[name] != "" {
 			value = header[name] + ", " + value
 		}
 		header[name] = value
 	}
-	return header, nil
+	return header
 }
 
 // topLevel returns the keys of a file that is one object, or nil.
@@ -314,7 +301,7 @@ without a name, are left out, with a note on standard error.
 // List writes the tools of a catalog as JSONL.
 func List(ctx context.Context, call *cli.Call, args []string) int {
 	c, flags := NewReader(call)
-	cli.Must(c.Parse(flags, args, 0, 0, "CATALOG"))
-	cli.Must(c.Out.Write(cli.Visible(c.lines(cli.Must(c.Load(ctx)).Tools))))
+	c.Parse(flags, args, 0, 0, "CATALOG")
+	cli.Must(c.Out.Write(cli.Visible(c.lines(c.Load(ctx).Tools))))
 	return cli.Found
 }

@@ -2,11 +2,11 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +14,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
@@ -79,29 +80,6 @@ func (d *Definition) Tokens() int {
 	return tokens.OfTool(info.Name, info.Desc, schemacheck.JSON(info))
 }
 
-// SchemaProblem says why a provider would refuse the schema. "" means that it would not.
-func (d *Definition) SchemaProblem() string {
-	if d.Schema == nil {
-		return ""
-	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(d.Schema, &object) != nil {
-		return "the schema is not a JSON object"
-	}
-	var kind any
-	_ = json.Unmarshal(object["type"], &kind) // kind stays nil if there is no type
-	switch {
-	case kind == nil:
-		return `the schema has no "type": "object"`
-	case kind != "object":
-		return fmt.Sprintf("the schema's type is %s, not object", cli.OneLine(string(object["type"]), 40))
-	}
-	if _, err := d.info(); err != nil {
-		return "a part of the schema is of the wrong kind"
-	}
-	return ""
-}
-
 // info returns the tool as the library has it, without parameters if they cannot be read.
 func (d *Definition) info() (*schema.ToolInfo, error) {
 	info := &schema.ToolInfo{Name: d.Name, Desc: d.Description}
@@ -115,17 +93,30 @@ func (d *Definition) info() (*schema.ToolInfo, error) {
 	return info, err
 }
 
-// Refusal says what the library finds wrong with a schema that has no SchemaProblem. "" means nothing.
-func (d *Definition) Refusal() string {
-	info, err := d.info()
-	if err == nil {
-		info.Name = "tool"
-		err = schemacheck.Refusal(info)
-	}
-	if d.Schema == nil || err == nil {
+// Problem says why a provider would refuse the schema, some of whose arrays are bare. "" means that it would not.
+func (d *Definition) Problem(bare []string) string {
+	var object map[string]json.RawMessage
+	var kind any
+	if d.Schema == nil {
 		return ""
 	}
-	return cli.OneLine(err.Error(), 200)
+	if json.Unmarshal(d.Schema, &object) != nil {
+		return "the schema is not a JSON object"
+	}
+	_ = json.Unmarshal(object["type"], &kind) // kind stays nil if there is no type
+	info, err := d.info()
+	switch {
+	case kind == nil:
+		return `the schema has no "type": "object"`
+	case kind != "object":
+		return fmt.Sprintf("the schema's type is %s, not object", cli.OneLine(string(object["type"]), 40))
+	case err != nil:
+		return "a part of the schema is of the wrong kind"
+	case len(bare) > 0:
+		return "an array without items: " + cli.OneLine(strings.Join(bare, ", "), 100)
+	}
+	info.Name = "tool" // a name is another matter
+	return cli.OneLine(foreign.ErrorText(schemacheck.Refusal(info)), 200)
 }
 
 // Bounds on how much of a schema is read. The library's own reader has the same bounds.
@@ -232,16 +223,7 @@ func Documents(tools []Definition) (docs []search.Document, wrong map[int]error)
 	return docs, wrong
 }
 
-// ProviderName matches the tool names that the large providers accept.
-const ProviderName = `^[a-zA-Z0-9_-]{1,64}$`
-
-// TakenName is ProviderName, compiled.
-var TakenName = regexp.MustCompile(ProviderName)
-
 // Label names a tool in a report. A tool without a name is named by its number.
 func Label(tools []Definition, i int) string {
-	if tools[i].Name == "" {
-		return fmt.Sprintf("(tool %d)", i+1)
-	}
-	return tools[i].Name
+	return cmp.Or(tools[i].Name, fmt.Sprintf("(tool %d)", i+1))
 }

@@ -77,16 +77,18 @@ type Call struct {
 	step atomic.Pointer[string] // that runs, for progress
 }
 
-// A UsageError is a mistake on the command line. If it begins with a command and a colon, the
-// command was used wrongly.
-type UsageError struct{ text string }
+// A UsageError is a mistake on the command line.
+type UsageError struct {
+	Command string // that was used wrongly; "" means the program
+	Text    string
+}
 
 // Error implements error.
-func (e *UsageError) Error() string { return e.text }
+func (e *UsageError) Error() string { return strings.TrimPrefix(e.Command+": "+e.Text, ": ") }
 
-// WrongUsage makes a UsageError.
-func WrongUsage(format string, args ...any) error {
-	return &UsageError{fmt.Sprintf(format, args...)}
+// WrongUsage ends the command over a mistake on its command line.
+func (c *Call) WrongUsage(format string, args ...any) {
+	Check(&UsageError{c.Name, fmt.Sprintf(format, args...)})
 }
 
 // Flags returns an empty set of flags. The help texts describe the flags.
@@ -99,26 +101,25 @@ func (c *Call) Flags() *flag.FlagSet {
 
 // Parse parses flags anywhere before a "--". It returns the other arguments before the "--", and
 // the command of a server after it.
-func (c *Call) Parse(flags *flag.FlagSet, args []string) (operands, server []string, err error) {
+func (c *Call) Parse(flags *flag.FlagSet, args []string) (operands, server []string) {
 	if i := slices.Index(args, "--"); i >= 0 {
 		if args, server = args[:i], args[i+1:]; len(server) == 0 {
-			return nil, nil, WrongUsage("%s: want the command of a server behind --", c.Name)
+			c.WrongUsage("want the command of a server behind --")
 		}
 	}
 	for len(args) > 0 {
-		err := flags.Parse(args)
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, nil, err
-		}
-		if err != nil {
-			return nil, nil, WrongUsage("%s: %v", c.Name, nearFlag(flags, err))
+		switch err := flags.Parse(args); {
+		case errors.Is(err, flag.ErrHelp):
+			Check(err)
+		case err != nil:
+			c.WrongUsage("%v", nearFlag(flags, err))
 		}
 		if args = flags.Args(); len(args) > 0 {
 			operands = append(operands, args[0])
 			args = args[1:]
 		}
 	}
-	return operands, server, nil
+	return operands, server
 }
 
 // nearFlag adds near names to the error of a flag that the command does not have.
@@ -157,48 +158,49 @@ func Nearest(typed string, names []string) string {
 	return ""
 }
 
-// Await returns what f returns, or ctx's cause as soon as ctx is done. f may run until the
-// program ends: it may read from a terminal, or work on hostile input.
-func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
+// Await returns what f, a step of the command, returns. It ends the command over f's error, or over
+// ctx's cause as soon as ctx is done. f may run until the program ends: it may read from a terminal, or
+// work on hostile input.
+func Await[T any](ctx context.Context, c *Call, step string, f func() (T, error)) T {
+	done := c.Waiting(step)
 	value, err := foreign.Through(ctx, make(foreign.Gate, 1), func(context.Context) (T, error) { return f() })
+	done()
 	if err != nil && err == ctx.Err() {
 		err = context.Cause(ctx)
 	}
-	return value, err
+	return Must(value, err)
 }
 
 // ReadFile returns a file's name for messages and its text. "-" is standard input.
-func (c *Call) ReadFile(ctx context.Context, path string) (file string, data []byte, err error) {
+func (c *Call) ReadFile(ctx context.Context, path string) (file string, data []byte) {
 	file = path
 	if path == "-" {
 		file = "standard input"
 	}
-	data, err = Await(ctx, func() ([]byte, error) {
-		if path == "-" {
-			return toolfile.Read(c.Stdin)
+	return file, Await(ctx, c, "reading "+file, func() ([]byte, error) {
+		in := c.Stdin
+		if path != "-" {
+			opened, err := os.Open(path) // it may be a pipe without a writer
+			if err != nil {
+				return nil, err
+			}
+			defer opened.Close()
+			in = opened
 		}
-		opened, err := os.Open(path)
-		if err != nil {
-			return nil, err
+		data, err := toolfile.Read(in)
+		if wrong := (*os.PathError)(nil); err != nil && !errors.As(err, &wrong) {
+			err = fmt.Errorf("%s: %w", file, err)
 		}
-		defer opened.Close()
-		return toolfile.Read(opened)
+		return data, err
 	})
-	if wrong := (*os.PathError)(nil); err != nil && !errors.As(err, &wrong) {
-		err = fmt.Errorf("%s: %w", file, err)
-	}
-	return file, data, err
 }
 
 // PrintJSON prints JSON in which characters that cannot be seen are escapes.
-func (c *Call) PrintJSON(v any) error {
+func (c *Call) PrintJSON(v any) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(v); err != nil {
-		return err
-	}
-	_, err := c.Out.Write(Visible(text.Bytes()))
-	return err
+	Check(encoder.Encode(v))
+	Must(c.Out.Write(Visible(text.Bytes())))
 }

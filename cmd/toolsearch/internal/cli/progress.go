@@ -14,11 +14,11 @@ var Slow, Interval = time.Second, 200 * time.Millisecond
 
 // Waiting names a step that takes longer than Slow, until done is called. One step runs at a
 // time.
-func (c *Call) Waiting(format string, args ...any) (done func()) {
+func (c *Call) Waiting(step string) (done func()) {
 	if !c.Live {
 		return func() {}
 	}
-	c.say(format, args...)
+	c.say(step)
 	ended, cleared := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(cleared)
@@ -47,12 +47,12 @@ func (c *Call) Waiting(format string, args ...any) (done func()) {
 // Step reports how far the running step is. It may be called from any goroutine.
 func (c *Call) Step(what string, done, total int) {
 	if total > 0 {
-		c.say("%s: %d of %d", what, done, total)
+		c.say(fmt.Sprintf("%s: %d of %d", what, done, total))
 	}
 }
 
-func (c *Call) say(format string, args ...any) {
-	text := OneLine(fmt.Sprintf(format, args...), 70)
+func (c *Call) say(step string) {
+	text := OneLine(step, 70)
 	c.step.Store(&text)
 }
 

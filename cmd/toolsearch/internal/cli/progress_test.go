@@ -22,17 +22,18 @@ func TestProgress(t *testing.T) {
 	t.Cleanup(func() { Slow, Interval = before, between })
 	stderr := make(said, 100)
 	c := &Call{Stderr: stderr, Live: true}
-	done := c.Waiting("indexing %s", Plural(2, "tool"))
-	assert.Equal(t, "\r\x1b[Kindexing 2 tools ...", <-stderr)
-	c.Step("embedding\x1b the tools", 1, 2)
-	assert.Equal(t, "\r\x1b[Kembedding the tools: 1 of 2 ...", <-stderr)
-	done()
+	Await(t.Context(), c, "indexing 2 tools", func() (any, error) {
+		assert.Equal(t, "\r\x1b[Kindexing 2 tools ...", <-stderr)
+		c.Step("embedding\x1b the tools", 1, 2)
+		assert.Equal(t, "\r\x1b[Kembedding the tools: 1 of 2 ...", <-stderr)
+		return nil, nil
+	})
 	assert.Equal(t, "\r\x1b[K", <-stderr, "the line is cleared")
 
 	Slow = time.Hour
 	c.Waiting("a step that is fast")()
 	c.Live, Slow = false, time.Nanosecond
-	done = c.Waiting("a step that nobody watches")
+	done := c.Waiting("a step that nobody watches")
 	c.Step("it", 1, 2)
 	done()
 	assert.Empty(t, stderr)

@@ -94,12 +94,12 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 		c.shapes = append(c.shapes, s)
 		return nil
 	})
-	cli.Must(c.Parse(flags, args, -1, 0, "CATALOG"))
+	c.Parse(flags, args, -1, 0, "CATALOG")
 	provider := c.provider(ctx, *prices, *name)
 	var runs []cost.Run
 	if *log != "" {
 		if len(c.shapes) > 0 || c.made != "" {
-			cli.Check(cli.WrongUsage("cost: -log has the conversation already; leave out -shape and -made"))
+			c.WrongUsage("-log has the conversation already; leave out -shape and -made")
 		}
 		runs = readFile(ctx, c, *log, cost.ReadLog)
 	}
@@ -107,20 +107,17 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 	if len(c.shapes) == 0 {
 		c.shapes = cost.Shapes
 	}
-	done := c.Waiting("playing conversations over %s", cli.Plural(len(tools), "tool"))
-	report, err := cli.Await(ctx, func() (*cost.Report, error) {
+	report := cli.Await(ctx, c.Call, "playing conversations over "+cli.Plural(len(tools), "tool"), func() (*cost.Report, error) {
 		if len(runs) > 0 {
 			return cost.CompareLog(ctx, tools, provider, runs)
 		}
 		return cost.Compare(ctx, tools, provider, c.shapes)
 	})
-	done()
-	cli.Check(err)
 	if *svg != "" {
 		cli.Check(draw(report, *svg))
 	}
 	if *asJSON {
-		cli.Check(c.PrintJSON(JSON(report)))
+		c.PrintJSON(JSON(report))
 	} else {
 		c.print(report)
 	}
@@ -129,8 +126,7 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 
 // readFile reads a file of prices, or a log.
 func readFile[T any](ctx context.Context, c *command, path string, read func(io.Reader) (T, error)) T {
-	file, data, err := c.ReadFile(ctx, path)
-	cli.Check(err)
+	file, data := c.ReadFile(ctx, path)
 	found, err := read(bytes.NewReader(data))
 	if err != nil {
 		cli.Check(fmt.Errorf("%s: %s", file, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cost: "), "the log: ")))
@@ -154,7 +150,7 @@ func (c *command) provider(ctx context.Context, prices, name string) *cost.Provi
 	}
 	provider, ok := cost.Named(list, name)
 	if !ok {
-		cli.Check(cli.WrongUsage("cost: no provider %q; %s", cli.OneLine(name, 64), cli.Near(name, Names(list))))
+		c.WrongUsage("no provider %q; %s", cli.OneLine(name, 64), cli.Near(name, Names(list)))
 	}
 	return provider
 }
@@ -162,19 +158,19 @@ func (c *command) provider(ctx context.Context, prices, name string) *cost.Provi
 // tools reads the catalog, or makes the catalog of -made.
 func (c *command) tools(ctx context.Context) []*schema.ToolInfo {
 	if c.made == "" && !c.Has() {
-		cli.Check(cli.WrongUsage("cost: want CATALOG"))
+		c.WrongUsage("want CATALOG")
 	}
 	if c.made == "" {
-		return cli.Must(c.Catalog(ctx)).Tools
+		return c.Catalog(ctx).Tools
 	}
 	n, err := numbers(c.made, "TOOLS", "TOKENS")
 	switch {
 	case err != nil:
-		cli.Check(cli.WrongUsage("cost: -made: %v", err))
+		c.WrongUsage("-made: %v", err)
 	case c.Has():
-		cli.Check(cli.WrongUsage("cost: want either CATALOG or -made"))
+		c.WrongUsage("want either CATALOG or -made")
 	case n[0] < 1 || n[0] > 5_000 || n[1] > 10_000:
-		cli.Check(cli.WrongUsage("cost: -made: want 1 to 5000 tools of at most 10000 tokens"))
+		c.WrongUsage("-made: want 1 to 5000 tools of at most 10000 tokens")
 	}
 	return cost.Tools(n[0], n[1])
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/eval/goals"
+	"github.com/eino-toolsearch/toolsearch/internal/goals"
 )
 
 // Help is the help text of the command eval.
@@ -103,23 +103,22 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 		c.minima = append(c.minima, strings.Split(text, ",")...)
 		return nil
 	})
-	rest := cli.Must(c.Parse(flags, args, 1, 1, "CATALOG QUERIES"))
+	rest := c.Parse(flags, args, 1, 1, "CATALOG QUERIES")
 	names := strings.Split(c.Searcher, ",")
 	switch {
 	case c.Operand == "-" && rest[0] == "-":
-		cli.Check(cli.WrongUsage("eval: only one file can be standard input"))
+		c.WrongUsage("only one file can be standard input")
 	case c.n < 10:
-		cli.Check(cli.WrongUsage("eval: -n %d: want at least 10, since nDCG@10 needs 10 hits", c.n))
+		c.WrongUsage("-n %d: want at least 10, since nDCG@10 needs 10 hits", c.n)
 	case c.resamples < 0:
-		cli.Check(cli.WrongUsage("eval: -resamples %d: want 0 or more", c.resamples))
+		c.WrongUsage("-resamples %d: want 0 or more", c.resamples)
 	case len(names) > 2:
-		cli.Check(cli.WrongUsage("eval: -searcher %s: want one or two searchers", c.Searcher))
+		c.WrongUsage("-searcher %s: want one or two searchers", c.Searcher)
 	case len(names) > 1 && (len(c.minima) > 0 || c.baseline != ""):
-		cli.Check(cli.WrongUsage("eval: -min and -baseline want one searcher, not %s", c.Searcher))
+		c.WrongUsage("-min and -baseline want one searcher, not %s", c.Searcher)
 	}
-	want, indexes := c.goals(ctx, names[0]), cli.Must(c.Indexers(ctx, names...))
-	tools := cli.Must(c.Catalog(ctx))
-	queries := cli.Must(c.Queries(ctx, rest[0]))
+	want, indexes := c.goals(ctx, names[0]), c.Indexers(ctx, names...)
+	tools, queries := c.Catalog(ctx), c.Queries(ctx, rest[0])
 	options := eval.Options{Depth: c.n, Resamples: c.resamples}
 	if c.resamples == 0 {
 		options.Resamples = -1
@@ -129,10 +128,8 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 	for i, name := range names {
 		options.Index = indexes[i]
 		options.Progress = func(done, total int) { c.Step("searching with "+name, done, total) }
-		done := c.Waiting("indexing %s for %s", cli.Plural(len(tools.Tools), "tool"), name)
-		report, err := eval.Run(ctx, tools, queries, options)
-		done()
-		cli.Check(err)
+		step := fmt.Sprintf("indexing %s for %s", cli.Plural(len(tools.Tools), "tool"), name)
+		report := cli.Await(ctx, c.Call, step, func() (*eval.Report, error) { return eval.Run(ctx, tools, queries, options) })
 		s := searcherOutput{Name: name, Emulated: searchers.IsEmulated(name), Metrics: byMetric(report.Metrics, report.Means)}
 		if kinds := report.Kinds(); len(kinds) > 1 {
 			s.Kinds = make(map[string]map[string]eval.Estimate)
@@ -159,7 +156,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 	}
 	code := cli.FoundIf(len(output.Short)+len(output.Misses) == 0)
 	if c.JSON {
-		cli.Check(c.PrintJSON(output))
+		c.PrintJSON(output)
 		return code
 	}
 	fmt.Fprintf(c.Out, "tools: %d, queries: %d\n\n", output.Tools, output.Queries)
@@ -306,19 +303,18 @@ func (c *command) printQueries(names []string, reports []*eval.Report) {
 func (c *command) goals(ctx context.Context, searcher string) goals.Goals {
 	want := goals.Goals{Min: make(map[string]float64), Tolerance: c.tolerance}
 	if c.tolerance < 0 || c.tolerance >= 1 || math.IsNaN(c.tolerance) {
-		cli.Check(cli.WrongUsage("eval: -tolerance %v: want a share from 0 to 1", c.tolerance))
+		c.WrongUsage("-tolerance %v: want a share from 0 to 1", c.tolerance)
 	}
 	for _, one := range c.minima {
 		metric, share, _ := strings.Cut(one, "=")
 		value, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
 		if err != nil || !(value >= 0 && value <= 1) {
-			cli.Check(cli.WrongUsage("eval: -min %s: want METRIC=SHARE with a share from 0 to 1, such as R@5=0.9", one))
+			c.WrongUsage("-min %s: want METRIC=SHARE with a share from 0 to 1, such as R@5=0.9", one)
 		}
 		want.Min[strings.TrimSpace(metric)] = value
 	}
 	if c.baseline != "" {
-		file, data, err := c.ReadFile(ctx, c.baseline)
-		cli.Check(err)
+		file, data := c.ReadFile(ctx, c.baseline)
 		want.Baseline = cli.Must(goals.ReadBaseline(data, file, searcher))
 	}
 	return want

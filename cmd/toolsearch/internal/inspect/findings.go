@@ -10,7 +10,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
-	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/lock"
 	"github.com/eino-toolsearch/toolsearch/mcp"
@@ -32,7 +31,7 @@ const (
 
 // Kinds are the kinds of problems in the order of the report, with their headings.
 var Kinds = []struct{ Kind, Heading string }{
-	{kindName, "names a provider would refuse (" + catalog.ProviderName + ")"},
+	{kindName, "names a provider would refuse (^[a-zA-Z0-9_-]{1,64}$)"},
 	{kindDuplicate, "names that several tools have"},
 	{kindValue, "values of the wrong kind"},
 	{kindSchema, "schemas a provider would refuse"},
@@ -121,7 +120,7 @@ func (r *Report) inspectTools(tools []catalog.Definition) {
 // inspectTool adds the problems of a single tool.
 func (r *Report) inspectTool(d *catalog.Definition, label string, first map[string]bool) {
 	t := ToolReport{Name: d.Name, Server: d.Server, Bytes: d.Bytes(), Tokens: d.Tokens(), Description: d.Description}
-	if !catalog.TakenName.MatchString(d.Name) {
+	if !naming.IsValid(d.Name) {
 		r.add(kindName, nameProblem(d.Name), label)
 		t.Refused = true
 	}
@@ -136,14 +135,7 @@ func (r *Report) inspectTool(d *catalog.Definition, label string, first map[stri
 		r.add(kindNoText, "", label)
 	}
 	count, silent, bare := d.Parameters()
-	text := d.SchemaProblem()
-	if text == "" && len(bare) > 0 {
-		text = "an array without items: " + cli.OneLine(strings.Join(bare, ", "), 100)
-	}
-	if text == "" {
-		text = d.Refusal()
-	}
-	if text != "" {
+	if text := d.Problem(bare); text != "" {
 		r.add(kindSchema, text, label)
 		t.Refused = true
 	}
@@ -163,11 +155,11 @@ func nameProblem(name string) string {
 	switch {
 	case name == "":
 		return "empty"
-	case len(name) > 64 && catalog.TakenName.MatchString(name[:64]):
+	case len(name) > 64 && naming.IsValid(name[:64]):
 		return fmt.Sprintf("%d characters", len(name))
 	}
 	for _, r := range name {
-		if !catalog.TakenName.MatchString(string(r)) {
+		if !naming.IsValid(string(r)) {
 			return fmt.Sprintf("has %q", r)
 		}
 	}

@@ -37,30 +37,28 @@ words of its own name or of its description. "-" means that it is not.
 func Inspect(ctx context.Context, call *cli.Call, args []string) int {
 	c, flags := searchers.NewChoice(call, searchers.Menu[0].Name)
 	defer c.Close()
-	cli.Must(c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server"))
+	c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
 	if c.Searcher == "regexp" {
-		cli.Check(cli.WrongUsage("inspect: -searcher regexp takes patterns; inspect searches by words"))
+		c.WrongUsage("-searcher regexp takes patterns; inspect searches by words")
 	}
-	indexes := cli.Must(c.Indexers(ctx, c.Searcher))
-	read := cli.Must(c.Load(ctx))
+	index, read := c.Indexers(ctx, c.Searcher)[0], c.Load(ctx)
 	var queries []eval.Query
 	for _, d := range read.Tools {
 		queries = append(queries, eval.Query{Text: ownWords(d.Name)}, eval.Query{Text: ownWords(d.Description)})
 	}
-	cli.Check(c.EmbedQueries(ctx, queries))
-	done := c.Waiting("searching for each of %s", cli.Plural(len(read.Tools), "tool"))
-	r, err := cli.Await(ctx, func() (*Report, error) { return Tools(ctx, read, indexes[0]) })
-	done()
-	cli.Check(cmp.Or(err, c.VectorFailure()))
+	c.EmbedQueries(ctx, queries)
+	step := "searching for each of " + cli.Plural(len(read.Tools), "tool")
+	r := cli.Await(ctx, c.Call, step, func() (*Report, error) { return Tools(ctx, read, index) })
+	cli.Check(c.VectorFailure())
 	if c.Lexicon != "" { // the lines that do nothing over the tools
 		docs, _ := catalog.Documents(read.Tools)
-		for _, line := range cli.Must(cli.Must(c.ReadLexicon(ctx)).Check(ctx, docs)) {
+		for _, line := range cli.Must(c.ReadLexicon(ctx).Check(ctx, docs)) {
 			r.add(kindLexicon, line)
 		}
 	}
 	r.Searcher, r.Emulated = c.Searcher, searchers.IsEmulated(c.Searcher)
 	if c.JSON {
-		cli.Check(c.PrintJSON(r))
+		c.PrintJSON(r)
 	} else {
 		r.print(call)
 	}

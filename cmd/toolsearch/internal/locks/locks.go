@@ -96,9 +96,9 @@ func Locked(ctx context.Context, call *cli.Call, args []string) int {
 	case "verify", "diff":
 		flags.BoolVar(&c.json, "json", false, "")
 	}
-	named := cli.Must(c.Parse(flags, args, 0, most, "CATALOG, or -- and the command that starts a server"))
+	named := c.Parse(flags, args, 0, most, "CATALOG, or -- and the command that starts a server")
 	if c.Name == "approve" && len(named) == 0 && !c.all && !c.prune {
-		cli.Check(cli.WrongUsage("approve: want the names of tools, -all or -prune"))
+		c.WrongUsage("want the names of tools, -all or -prune")
 	}
 	var err error
 	c.file, err = lock.ReadFile(c.path)
@@ -111,14 +111,11 @@ func Locked(ctx context.Context, call *cli.Call, args []string) int {
 		err = fmt.Errorf("no lock file %s; toolsearch lock writes it", c.path)
 	}
 	cli.Check(err)
-	read := cli.Must(c.Load(ctx))
-	done := c.Waiting("comparing %s", cli.Plural(len(read.Tools), "tool"))
-	_, err = cli.Await(ctx, func() (any, error) {
-		c.compare(read.Tools)
+	tools := c.Load(ctx).Tools
+	cli.Await(ctx, c.Call, "comparing "+cli.Plural(len(tools), "tool"), func() (any, error) {
+		c.compare(tools)
 		return nil, nil
 	})
-	done()
-	cli.Check(err)
 	switch c.Name {
 	case "lock":
 		return c.lockAll()
@@ -184,11 +181,11 @@ func (c *command) warn(id lock.ID) {
 func (c *command) verify(texts bool) int {
 	code := cli.FoundIf(len(c.findings) == 0)
 	if c.json {
-		cli.Check(c.PrintJSON(struct {
+		c.PrintJSON(struct {
 			File     string         `json:"file"`
 			Tools    int            `json:"tools"`
 			Findings []lock.Finding `json:"findings"`
-		}{c.path, len(c.docs), append([]lock.Finding{}, c.findings...)}))
+		}{c.path, len(c.docs), append([]lock.Finding{}, c.findings...)})
 		return code
 	}
 	for _, f := range c.findings {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +22,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/vectors"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -38,6 +37,7 @@ const (
 	embedLongest   = 10 * time.Second       // pause that an endpoint may ask for
 	embedTimeout   = 30 * time.Second       // of an attempt
 	maxVectorBytes = 32 << 20               // of an answer
+	maxFile        = 256 << 20              // bytes of vectors that are kept
 )
 
 // EmbedPause is the pause before the second attempt. Each further pause is twice as long. Tests
@@ -48,153 +48,152 @@ func needsEndpoint(searcher string) bool { return searcher == "embedding" || sea
 
 // Indexer returns the searcher of a name. It is the place for whatever a searcher needs
 // besides its name.
-func (c *Choice) Indexer(name string) (search.Indexer, error) {
+func (c *Choice) Indexer(name string) search.Indexer {
 	var names []string
 	for _, s := range Menu {
 		if s.Name == name && s.Index != nil {
-			return s.Index, nil
+			return s.Index
 		}
 		names = append(names, s.Name)
 	}
 	if !needsEndpoint(name) {
-		return nil, cli.WrongUsage("no searcher %q; %s", name, cli.Near(name, names))
+		cli.Check(&cli.UsageError{Text: fmt.Sprintf("no searcher %q; %s", name, cli.Near(name, names))})
 	}
-	if err := c.openEndpoint(name); err != nil {
-		return nil, err
-	}
+	c.openEndpoint(name)
 	options := search.EmbeddingOptions{
-		Embedder: c.vectors, QueryTimeout: embedAttempts * (embedTimeout + embedLongest),
+		Embedder: c.endpoint, QueryTimeout: embedAttempts * (embedTimeout + embedLongest),
 		Progress: func(done, total int) { c.Step("embedding the tools", done, total) },
 	}
 	if name == "embedding" {
-		return options.Index, nil
+		return options.Index
 	}
 	return search.HybridOptions{
 		Parts: []search.Indexer{search.BM25, options.Index}, Timeout: options.QueryTimeout,
-	}.Index, nil
+	}.Index
 }
 
-// openEndpoint makes c.vectors of -embed and -model.
-func (c *Choice) openEndpoint(searcher string) error {
-	if c.vectors != nil {
-		return nil
+// openEndpoint makes c.endpoint of -embed and -model.
+func (c *Choice) openEndpoint(searcher string) {
+	if c.endpoint != nil {
+		return
 	}
 	if c.embed == "" || c.model == "" {
-		return cli.WrongUsage(c.Name+": -searcher %s needs -embed URL and -model NAME", searcher)
+		c.WrongUsage("-searcher %s needs -embed URL and -model NAME", searcher)
 	}
 	at, err := url.Parse(c.embed)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return cli.WrongUsage(c.Name+": %s", "-embed: want a URL that begins with http:// or https://, such as https://api.openai.com/v1")
+		c.WrongUsage("-embed: want a URL that begins with http:// or https://, such as https://api.openai.com/v1")
 	}
 	if at.Path = strings.TrimRight(at.Path, "/"); !strings.HasSuffix(at.Path, "/embeddings") {
 		at = at.JoinPath("embeddings")
 	}
-	c.vectors = &vectors{
-		endpoint: at, model: c.model, key: os.Getenv(embedKey),
+	c.endpoint = &endpoint{
+		url: at, model: c.model, key: os.Getenv(embedKey),
 		// A redirect could carry the catalog's texts to another place.
 		client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		stderr: c.Stderr,
 	}
 	folder, err := os.UserCacheDir()
-	c.vectors.file = filepath.Join(folder, "toolsearch", "vectors-"+c.vectors.keyOf("")[:16])
-	c.vectors.store = search.NewFileStore(c.vectors.file, 0)
-	c.vectors.stored(err)
-	return nil
+	sum := sha256.Sum256([]byte(c.endpoint.name()))
+	c.endpoint.file = &vectors.File{Path: filepath.Join(folder, "toolsearch", fmt.Sprintf("vectors-%x", sum[:8])), MaxBytes: maxFile}
+	c.endpoint.store = struct{ vectors.Store }{c.endpoint.file}
+	c.endpoint.forget(err)
 }
 
 // Queries reads a file of queries, if there is one, and gets their vectors.
-func (c *Choice) Queries(ctx context.Context, path string) ([]eval.Query, error) {
+func (c *Choice) Queries(ctx context.Context, path string) []eval.Query {
 	if path == "" {
-		return nil, nil
+		return nil
 	}
-	file, data, err := c.ReadFile(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	queries, err := cli.Await(ctx, func() ([]eval.Query, error) { return eval.ReadQueries(bytes.NewReader(data), file) })
-	if err == nil {
-		err = c.EmbedQueries(ctx, queries)
-	}
-	return queries, err
+	file, data := c.ReadFile(ctx, path)
+	queries := cli.Await(ctx, c.Call, "reading "+file, func() ([]eval.Query, error) { return eval.ReadQueries(bytes.NewReader(data), file) })
+	c.EmbedQueries(ctx, queries)
+	return queries
 }
 
 // EmbedQueries gets the vectors of queries in batches, before each of them is searched for. It
 // does nothing for searchers without vectors.
-func (c *Choice) EmbedQueries(ctx context.Context, queries []eval.Query) error {
-	if c.vectors == nil {
-		return nil
+func (c *Choice) EmbedQueries(ctx context.Context, queries []eval.Query) {
+	if c.endpoint == nil {
+		return
 	}
-	defer c.Waiting("embedding the queries")()
+	const step = "embedding the queries"
+	defer c.Waiting(step)()
 	// The index of tools that have the queries as their descriptions embeds just these texts.
 	docs := make([]search.Document, len(queries))
 	for i, query := range queries {
 		docs[i].Description = search.ParseQuery(query.Text).Text
 	}
 	_, err := search.EmbeddingOptions{
-		Embedder: c.vectors,
-		Progress: func(done, total int) { c.Step("embedding the queries", done, total) },
+		Embedder: c.endpoint,
+		Progress: func(done, total int) { c.Step(step, done, total) },
 	}.Index(ctx, docs)
 	if err != nil {
-		return fmt.Errorf("embedding the queries: %w", err)
+		cli.Check(fmt.Errorf("%s: %w", step, err))
 	}
-	return nil
 }
 
 // VectorFailure returns the first failure of the endpoint. A catalog whose searcher fails answers by
 // keywords, and a measurement must not take that for the searcher's answer.
 func (c *Choice) VectorFailure() error {
-	if c.vectors == nil {
+	if c.endpoint == nil {
 		return nil
 	}
-	c.vectors.mu.Lock()
-	defer c.vectors.mu.Unlock()
-	return c.vectors.failed
+	c.endpoint.mu.Lock()
+	defer c.endpoint.mu.Unlock()
+	return c.endpoint.failed
 }
 
-// vectors is an Embedder that remembers.
-type vectors struct {
-	endpoint *url.URL
-	model    string
-	key      string
-	client   *http.Client
-	file     string // of the store
-	stderr   io.Writer
+// An endpoint is an Embedder that remembers: package vectors asks it only for texts that store does not have.
+type endpoint struct {
+	url        *url.URL
+	model, key string
+	client     *http.Client
+	file       *vectors.File
+	stderr     io.Writer
 
 	mu     sync.Mutex
-	store  search.VectorStore // nil after it failed
-	length int                // of the vectors so far; 0 means that there are none
-	failed error              // the first failure
+	store  vectors.Store // file without its Flush, which frees the memory; nil after it failed
+	length int           // of the vectors so far; 0 means that there are none
+	failed error         // the first failure
 }
 
-var _ embedding.Embedder = (*vectors)(nil)
-
-// keyOf returns the key of a text in the store: 64 hexadecimal digits.
-func (v *vectors) keyOf(text string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", v.endpoint, v.model, text))
-	return hex.EncodeToString(sum[:])
-}
-
-// EmbedStrings implements embedding.Embedder. It asks the endpoint only for texts whose vectors
-// are not kept.
-func (v *vectors) EmbedStrings(ctx context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
-	found, missing, at := v.load(ctx, texts)
-	if len(missing) > 0 {
-		fresh, err := v.ask(ctx, missing)
-		if err == nil {
-			err = v.save(ctx, missing, fresh)
-		}
-		if err != nil {
-			v.mu.Lock()
-			defer v.mu.Unlock()
-			v.failed = cmp.Or(v.failed, err)
-			return nil, err
-		}
-		for i, vector := range fresh {
-			found[at[i]] = vector
-		}
+// EmbedStrings implements embedding.Embedder.
+func (e *endpoint) EmbedStrings(ctx context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	answer, err := e.embed(ctx, texts)
+	if err != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.failed = cmp.Or(e.failed, err)
 	}
+	return answer, err
+}
+
+func (e *endpoint) embed(ctx context.Context, texts []string) ([][]float64, error) {
+	e.mu.Lock()
+	options := vectors.Options{
+		Embedder: asked(e.ask), BatchSize: len(texts), Concurrency: 1,
+		Store: e.store, Model: e.name(),
+		OnStoreError: func(err error) {
+			if ctx.Err() == nil {
+				e.forget(err)
+			}
+		},
+	}
+	e.mu.Unlock()
+	made, err := options.Make(ctx, texts, nil)
+	if err != nil {
+		return nil, cmp.Or(errors.Unwrap(err), err) // whoever needs the vectors says for which texts, too
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	answer := make([][]float64, len(texts))
-	for i, vector := range found {
+	for i, text := range texts {
+		vector := made[text]
+		if e.length = cmp.Or(e.length, len(vector)); len(vector) != e.length {
+			return nil, fmt.Errorf("%s: vectors of %d numbers, but those before had %d; if the model has changed, remove %s",
+				e.url.Host, len(vector), e.length, e.file.Path)
+		}
 		for _, x := range vector {
 			answer[i] = append(answer[i], float64(x))
 		}
@@ -202,86 +201,41 @@ func (v *vectors) EmbedStrings(ctx context.Context, texts []string, _ ...embeddi
 	return answer, nil
 }
 
-// load returns the vectors that are kept, the texts of the others, and their places.
-func (v *vectors) load(ctx context.Context, texts []string) (found [][]float32, missing []string, at []int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.store != nil {
-		kept, err := v.store.Load(ctx, v.keysOf(texts))
-		if ctx.Err() == nil {
-			v.stored(err)
-		}
-		found = kept
-	}
-	if found == nil {
-		found = make([][]float32, len(texts))
-	}
-	for i, vector := range found {
-		if vector == nil {
-			missing, at = append(missing, texts[i]), append(at, i)
-		} else {
-			v.length = len(vector)
-		}
-	}
-	return found, missing, at
-}
+// name tells the vectors of this endpoint and model from those of others.
+func (e *endpoint) name() string { return fmt.Sprintf("%q %q", e.url, e.model) }
 
-// save keeps fresh vectors. It fails if their length differs from that of the vectors so far.
-func (v *vectors) save(ctx context.Context, texts []string, fresh [][]float32) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if n := len(fresh[0]); v.length != 0 && v.length != n {
-		return fmt.Errorf("%s: vectors of %d numbers, but those before had %d; if the model has changed, remove %s",
-			v.endpoint.Host, n, v.length, v.file)
-	}
-	v.length = len(fresh[0])
-	if v.store != nil {
-		if err := v.store.Save(ctx, v.keysOf(texts), fresh); ctx.Err() == nil {
-			v.stored(err)
-		}
-	}
-	return nil
-}
-
-func (v *vectors) keysOf(texts []string) (keys []string) {
-	for _, text := range texts {
-		keys = append(keys, v.keyOf(text))
-	}
-	return keys
-}
-
-// stored gives the store up if it has failed.
-func (v *vectors) stored(err error) {
+// forget gives the store up if it has failed.
+func (e *endpoint) forget(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if err != nil {
-		v.store = nil
-		fmt.Fprintf(v.stderr, "Vectors are not kept: %s\n", cli.OneLine(err.Error(), 300))
+		e.store = nil
+		fmt.Fprintf(e.stderr, "Vectors are not kept: %s\n", cli.OneLine(err.Error(), 300))
 	}
 }
 
-// close writes the vectors that the file does not have yet.
-func (v *vectors) close() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if store, ok := v.store.(interface{ Flush() error }); ok {
-		v.stored(store.Flush())
-	}
+// asked is an Embedder that remembers nothing.
+type asked func(ctx context.Context, texts []string) ([][]float64, error)
+
+func (f asked) EmbedStrings(ctx context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	return f(ctx, texts)
 }
 
 // ask asks the endpoint for vectors. It tries again where that may help: the endpoint is busy, has
 // failed, or cannot be reached.
-func (v *vectors) ask(ctx context.Context, texts []string) ([][]float32, error) {
-	body, err := json.Marshal(map[string]any{"model": v.model, "input": texts, "encoding_format": "float"})
+func (e *endpoint) ask(ctx context.Context, texts []string) ([][]float64, error) {
+	body, err := json.Marshal(map[string]any{"model": e.model, "input": texts, "encoding_format": "float"})
 	if err != nil {
 		return nil, err
 	}
 	pause := EmbedPause
 	for attempt := 1; ; attempt++ {
-		list, wait, err := v.post(ctx, body, len(texts))
+		list, wait, err := e.post(ctx, body, len(texts))
 		if err == nil {
 			return list, nil
 		}
 		if wait < 0 || attempt == embedAttempts || ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: %w", v.endpoint.Host, err)
+			return nil, fmt.Errorf("%s: %w", e.url.Host, err)
 		}
 		select {
 		case <-time.After(min(max(wait, pause), embedLongest)):
@@ -294,18 +248,18 @@ func (v *vectors) ask(ctx context.Context, texts []string) ([][]float32, error) 
 
 // post makes one request for the vectors of a number of texts. For an error, wait is how long the endpoint wants the next attempt to
 // wait, and negative if another attempt is of no use.
-func (v *vectors) post(ctx context.Context, body []byte, texts int) (list [][]float32, wait time.Duration, err error) {
+func (e *endpoint) post(ctx context.Context, body []byte, texts int) (list [][]float64, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, embedTimeout, fmt.Errorf("no answer within %v", embedTimeout))
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, v.endpoint.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, -1, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	if v.key != "" {
-		request.Header.Set("Authorization", "Bearer "+v.key)
+	if e.key != "" {
+		request.Header.Set("Authorization", "Bearer "+e.key)
 	}
-	response, err := v.client.Do(request)
+	response, err := e.client.Do(request)
 	if err != nil {
 		wrong := (*url.Error)(nil)
 		if errors.As(err, &wrong) { // it quotes the URL, which may hold a secret
@@ -330,11 +284,11 @@ func (v *vectors) post(ctx context.Context, body []byte, texts int) (list [][]fl
 		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 		wait = time.Duration(min(max(seconds, 0), 60)) * time.Second
 	}
-	return nil, wait, fmt.Errorf("%d %s%s", status, http.StatusText(status), v.complaint(status, answer))
+	return nil, wait, fmt.Errorf("%d %s%s", status, http.StatusText(status), e.complaint(status, answer))
 }
 
 // complaint returns what the endpoint says about an error, without the key, which it may quote.
-func (v *vectors) complaint(status int, answer []byte) string {
+func (e *endpoint) complaint(status int, answer []byte) string {
 	var said struct {
 		Error struct {
 			Message string `json:"message"`
@@ -344,25 +298,24 @@ func (v *vectors) complaint(status int, answer []byte) string {
 	if json.Unmarshal(answer, &said) == nil && said.Error.Message != "" {
 		text = said.Error.Message
 	}
-	if v.key != "" {
-		text = strings.ReplaceAll(text, v.key, "***")
+	if e.key != "" {
+		text = strings.ReplaceAll(text, e.key, "***")
 	}
 	if text = cli.OneLine(text, 200); text != "" {
 		text = ": " + text
 	}
-	if v.key == "" && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
+	if e.key == "" && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
 		text += fmt.Sprintf(" (%s is not set)", embedKey)
 	}
 	return text
 }
 
-// readVectors reads the answer for a number of texts. A vector without a direction is an error, so
-// that it is not kept.
-func readVectors(answer []byte, texts int) ([][]float32, error) {
+// readVectors reads the answer for a number of texts.
+func readVectors(answer []byte, texts int) ([][]float64, error) {
 	var read struct {
 		Data []struct {
 			Index     *int      `json:"index"`
-			Embedding []float32 `json:"embedding"`
+			Embedding []float64 `json:"embedding"`
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(answer, &read); err != nil {
@@ -371,19 +324,13 @@ func readVectors(answer []byte, texts int) ([][]float32, error) {
 	if len(read.Data) != texts {
 		return nil, fmt.Errorf("%s for %s", cli.Plural(len(read.Data), "vector"), cli.Plural(texts, "text"))
 	}
-	list := make([][]float32, texts)
+	list := make([][]float64, texts)
 	for i, d := range read.Data {
 		if d.Index != nil {
 			i = *d.Index
 		}
 		if i < 0 || i >= texts || list[i] != nil {
 			return nil, fmt.Errorf("no vector, or two, for a text: index %d of %s", i, cli.Plural(texts, "text"))
-		}
-		if !slices.ContainsFunc(d.Embedding, func(x float32) bool { return x != 0 }) {
-			return nil, fmt.Errorf("the vector of text %d of %d is empty or zero", i+1, texts)
-		}
-		if len(d.Embedding) != len(read.Data[0].Embedding) {
-			return nil, fmt.Errorf("vectors of %d and of %d numbers", len(read.Data[0].Embedding), len(d.Embedding))
 		}
 		list[i] = d.Embedding
 	}

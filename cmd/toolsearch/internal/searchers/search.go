@@ -1,7 +1,6 @@
 package searchers
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -13,6 +12,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // The commands search and explain. They print tables for people and the structs below as
@@ -45,10 +45,9 @@ Prints what a tool's score for a query is made of. Quote a query of several word
 
 // compile reads the catalog and compiles it for the searcher of -searcher.
 func (c *Choice) compile(ctx context.Context) (*eval.Catalog, *toolsearch.Catalog) {
-	indexes := cli.Must(c.Indexers(ctx, c.Searcher))
-	tools := cli.Must(c.Catalog(ctx))
-	defer c.Waiting("indexing %s", cli.Plural(len(tools.Tools), "tool"))()
-	return tools, cli.Must(tools.Compile(ctx, indexes[0]))
+	index, tools := c.Indexers(ctx, c.Searcher)[0], c.Catalog(ctx)
+	step := "indexing " + cli.Plural(len(tools.Tools), "tool")
+	return tools, cli.Await(ctx, c.Call, step, func() (*toolsearch.Catalog, error) { return tools.Compile(ctx, index) })
 }
 
 type searchOutput struct {
@@ -76,18 +75,17 @@ func Search(ctx context.Context, call *cli.Call, args []string) int {
 	c, flags := NewChoice(call, "bm25")
 	defer c.Close()
 	n := flags.Int("n", toolsearch.DefaultMaxResults, "")
-	terms := cli.Must(c.Parse(flags, args, 1, math.MaxInt, "CATALOG QUERY..., or QUERY... -- COMMAND"))
+	terms := c.Parse(flags, args, 1, math.MaxInt, "CATALOG QUERY..., or QUERY... -- COMMAND")
 	if *n < 1 || *n > toolsearch.DefaultMaxResultsCap {
-		cli.Check(cli.WrongUsage("search: -n %d: want a number from 1 to %d", *n, toolsearch.DefaultMaxResultsCap))
+		c.WrongUsage("-n %d: want a number from 1 to %d", *n, toolsearch.DefaultMaxResultsCap)
 	}
 	tools, catalog := c.compile(ctx)
 	query := strings.Join(terms, " ")
-	done := c.Waiting("searching %s", cli.Plural(len(tools.Tools), "tool"))
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	result, err := catalog.Search(limited, query, *n)
-	done()
-	cli.Check(cmp.Or(err, c.VectorFailure()))
+	step := "searching " + cli.Plural(len(tools.Tools), "tool")
+	result := cli.Await(limited, c.Call, step, func() (*toolsearch.Result, error) { return catalog.Search(limited, query, *n) })
+	cli.Check(c.VectorFailure())
 	output := searchOutput{
 		Query: query, Total: result.Total, Matches: []matchOutput{},
 		NotFound: result.NotFound, Suggestions: result.Suggestions, Emulated: IsEmulated(c.Searcher),
@@ -99,7 +97,7 @@ func Search(ctx context.Context, call *cli.Call, args []string) int {
 		output.Matches = append(output.Matches, matchOutput{m.Info.Name, m.Score, tools.Annotate(m.Info).Namespace, m.Info.Desc})
 	}
 	if c.JSON {
-		cli.Check(c.PrintJSON(output))
+		c.PrintJSON(output)
 	} else {
 		c.printSearch(output)
 	}
@@ -164,18 +162,19 @@ type partOutput struct {
 func Explain(ctx context.Context, call *cli.Call, args []string) int {
 	c, flags := NewChoice(call, "bm25")
 	defer c.Close()
-	rest := cli.Must(c.Parse(flags, args, 2, 2, "CATALOG QUERY TOOL; quote a query of several words"))
+	rest := c.Parse(flags, args, 2, 2, "CATALOG QUERY TOOL; quote a query of several words")
 	query, tool := rest[0], rest[1]
 	_, catalog := c.compile(ctx)
-	done := c.Waiting("explaining the score")
-	explanation, err := catalog.Explain(ctx, query, tool)
-	done()
-	if err != nil {
+	explanation := cli.Await(ctx, c.Call, "explaining the score", func() (search.Explanation, error) {
+		explanation, err := catalog.Explain(ctx, query, tool)
+		if err == nil {
+			return explanation, nil
+		}
 		if result, wrong := catalog.Search(ctx, "select:"+tool, 1); wrong == nil && len(result.Suggestions) > 0 {
 			err = fmt.Errorf("%w; near names: %s", err, cli.OneLine(strings.Join(result.Suggestions, ", "), 300))
 		}
-		cli.Check(err)
-	}
+		return explanation, err
+	})
 	code := cli.FoundIf(explanation.Score != 0)
 	output := explainOutput{query, tool, explanation.Score, []partOutput{}, IsEmulated(c.Searcher)}
 	scores := []float64{output.Score}
@@ -184,7 +183,7 @@ func Explain(ctx context.Context, call *cli.Call, args []string) int {
 		scores = append(scores, p.Score)
 	}
 	if c.JSON {
-		cli.Check(c.PrintJSON(output))
+		c.PrintJSON(output)
 		return code
 	}
 	t := cli.Table{Styles: map[int]cli.Style{1: cli.Named, 2: cli.Dim}}

@@ -54,7 +54,7 @@ type Choice struct {
 	JSON     bool   // -json
 	embed    string // URL of -embed
 	model    string
-	vectors  *vectors // of -embed; nil until a searcher needs them
+	endpoint *endpoint // of -embed; nil until a searcher needs it
 }
 
 // NewChoice returns the Choice of a call and its flags, to which a command adds its own.
@@ -72,12 +72,12 @@ func NewChoice(call *cli.Call, searcher string) (*Choice, *flag.FlagSet) {
 }
 
 // Parse does what Reader.Parse does, and refuses flags that have no meaning for the searchers.
-func (c *Choice) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (rest []string, err error) {
-	rest, err = c.Reader.Parse(flags, args, least, most, want)
-	if err == nil && c.embed+c.model != "" && !slices.ContainsFunc(strings.Split(c.Searcher, ","), needsEndpoint) {
-		err = cli.WrongUsage(c.Name+": %s", "-embed and -model are for the searchers embedding and hybrid")
+func (c *Choice) Parse(flags *flag.FlagSet, args []string, least, most int, want string) (rest []string) {
+	rest = c.Reader.Parse(flags, args, least, most, want)
+	if c.embed+c.model != "" && !slices.ContainsFunc(strings.Split(c.Searcher, ","), needsEndpoint) {
+		c.WrongUsage("-embed and -model are for the searchers embedding and hybrid")
 	}
-	return rest, err
+	return rest
 }
 
 // HasEndpoint reports whether -embed names an endpoint for vectors.
@@ -85,45 +85,39 @@ func (c *Choice) HasEndpoint() bool { return c.embed != "" }
 
 // Close writes the vectors that the endpoint gave.
 func (c *Choice) Close() {
-	if c.vectors != nil {
-		c.vectors.close()
+	if c.endpoint != nil && c.endpoint.store != nil {
+		c.endpoint.forget(c.endpoint.file.Flush())
 	}
 }
 
 // Indexers returns the searchers of -searcher, bm25 with the words of -lexicon.
-func (c *Choice) Indexers(ctx context.Context, names ...string) ([]search.Indexer, error) {
+func (c *Choice) Indexers(ctx context.Context, names ...string) []search.Indexer {
 	indexes := make([]search.Indexer, len(names))
 	for i, name := range names {
-		var err error
-		if indexes[i], err = c.Indexer(name); err != nil {
-			return nil, err
-		}
+		indexes[i] = c.Indexer(name)
+	}
+	if c.Lexicon == "" {
+		return indexes
 	}
 	at := slices.Index(names, "bm25")
-	switch {
-	case c.Lexicon == "":
-		return indexes, nil
-	case at < 0 && c.Name != "inspect": // inspect checks the lexicon in any case
-		return nil, cli.WrongUsage(c.Name+": -lexicon wants %s", "-searcher bm25")
+	if at < 0 && c.Name != "inspect" { // inspect checks the lexicon in any case
+		c.WrongUsage("-lexicon wants -searcher bm25")
 	}
-	lexicon, err := c.ReadLexicon(ctx)
+	lexicon := c.ReadLexicon(ctx)
 	if at >= 0 {
 		indexes[at] = search.BM25Options{Lexicon: lexicon}.Index
 	}
-	return indexes, err
+	return indexes
 }
 
 // ReadLexicon reads the file of -lexicon.
-func (c *Choice) ReadLexicon(ctx context.Context) (*search.Lexicon, error) {
-	_, text, err := c.ReadFile(ctx, c.Lexicon)
-	if err != nil {
-		return nil, err
-	}
+func (c *Choice) ReadLexicon(ctx context.Context) *search.Lexicon {
+	_, text := c.ReadFile(ctx, c.Lexicon)
 	lexicon, err := search.ParseLexicon(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", c.Lexicon, strings.ReplaceAll(err.Error(), "toolsearch: ", ""))
+		cli.Check(fmt.Errorf("%s: %s", c.Lexicon, strings.ReplaceAll(err.Error(), "toolsearch: ", "")))
 	}
-	return lexicon, nil
+	return lexicon
 }
 
 // NoteEmulated says below a table that its searcher is emulated.

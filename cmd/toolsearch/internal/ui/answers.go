@@ -18,8 +18,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/eval/goals"
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
+	"github.com/eino-toolsearch/toolsearch/internal/goals"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -27,7 +27,7 @@ import (
 // What the page asks for, and the JSON that it gets:
 //
 //	api/state                     the catalog, the menu
-//	api/search?searcher=&q=&n=    hits, each with its score taken apart
+//	api/search?searcher=&q=       hits, each with its score taken apart
 //	api/explain?searcher=&q=&id=  the score of one tool; query=N for the Nth query of the evaluation
 //	api/tool?id=                  the whole definition
 //	api/tools                     every tool with its tokens
@@ -45,8 +45,7 @@ const (
 	lineRunes       = 300
 	textRunes       = 20_000
 	maxIndented     = 64 << 10 // bytes; indenting a deeply nested text would multiply it
-	maxHits         = toolsearch.DefaultMaxResultsCap
-	defaultHits     = 20
+	maxHits         = 20
 	maxOfKind       = 1_000 // findings of a kind
 	maxAlternatives = 20    // tools that are right for one query
 )
@@ -132,16 +131,9 @@ func (s *site) examples() []string {
 }
 
 func (s *site) search(ctx context.Context, r *http.Request) (any, error) {
-	n := defaultHits
-	if text := r.FormValue("n"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil || n < 1 || n > maxHits {
-			return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("n is a number from 1 to %d", maxHits)}
-		}
-	}
 	return s.asked(ctx, r, func(ctx context.Context, catalog *toolsearch.Catalog, query string) (any, error) {
 		start := time.Now()
-		result, err := catalog.Search(ctx, query, n)
+		result, err := catalog.Search(ctx, query, maxHits)
 		if err != nil {
 			return nil, err
 		}
@@ -219,14 +211,14 @@ func (s *site) fix(ctx context.Context, _ *http.Request) (any, error) {
 	if s.Page.Findings == nil {
 		return nil, &refusal{http.StatusNotFound, "no findings"}
 	}
-	list, err := get(ctx, s, "findings", func() ([]inspect.Problem, error) { return s.Page.Findings(s.ctx) })
+	report, err := get(ctx, s, "findings", func() (*inspect.Report, error) { return s.Page.Findings(s.ctx) })
 	if err != nil {
 		return nil, err
 	}
 	kinds := []object{}
 	for _, k := range inspect.Kinds {
 		count, findings := 0, []object{}
-		for _, p := range list {
+		for _, p := range report.Problems {
 			if p.Kind != k.Kind {
 				continue
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -44,37 +43,30 @@ func Show(ctx context.Context, call *cli.Call, args []string) int {
 	queries := flags.String("queries", "", "")
 	port := flags.Int("port", 0, "")
 	inBrowser := flags.Bool("open", false, "")
-	cli.Must(c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server"))
+	c.Parse(flags, args, 0, 0, "CATALOG, or -- and the command that starts a server")
 	chosen := strings.Split(c.Searcher, ",")
 	switch {
 	case len(chosen) > 2:
-		cli.Check(cli.WrongUsage("ui: -searcher %s: want one or two searchers", c.Searcher))
+		c.WrongUsage("-searcher %s: want one or two searchers", c.Searcher)
 	case *port < 0 || *port > 65535:
-		cli.Check(cli.WrongUsage("ui: -port %d: want a number from 0 to 65535", *port))
+		c.WrongUsage("-port %d: want a number from 0 to 65535", *port)
 	case c.Operand == "-" && *queries == "-":
-		cli.Check(cli.WrongUsage("ui: only one file can be standard input"))
+		c.WrongUsage("only one file can be standard input")
 	}
 	p := Page{Title: c.Title(), Chosen: chosen}
-	if c.Operand != "" && !c.IsURL() {
-		p.Title = filepath.Base(c.Operand)
-	}
 	for _, s := range searchers.Menu {
 		if s.Index == nil && !c.HasEndpoint() {
 			continue
 		}
-		s.Index = cli.Must(c.Indexer(s.Name))
+		s.Index = c.Indexer(s.Name)
 		p.Searchers = append(p.Searchers, s)
 	}
-	cli.Must(c.Indexers(ctx, chosen...))
-	p.Queries = cli.Must(c.Queries(ctx, *queries))
-	read := cli.Must(c.Load(ctx))
+	c.Indexers(ctx, chosen...)
+	p.Queries = c.Queries(ctx, *queries)
+	read := c.Load(ctx)
 	p.Tools, _ = catalog.Apart(read.Tools)
-	p.Findings = func(ctx context.Context) ([]inspect.Problem, error) {
-		r, err := inspect.Tools(ctx, read, searchers.Menu[0].Index)
-		if err != nil {
-			return nil, err
-		}
-		return r.Problems, nil
+	p.Findings = func(ctx context.Context) (*inspect.Report, error) {
+		return inspect.Tools(ctx, read, searchers.Menu[0].Index)
 	}
 	server := cli.Must(Listen(ctx, p, *port))
 	fmt.Fprintln(c.Out, server.URL())

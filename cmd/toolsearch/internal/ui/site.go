@@ -33,9 +33,9 @@ type Page struct {
 	Chosen    []string             // names of one or two of Searchers that are shown first
 	Queries   []eval.Query         // nil means that there is no evaluation
 
-	// Findings returns what to fix in the catalog. It is called when somebody opens the
+	// Findings says what to fix in the catalog. It is called when somebody opens the
 	// findings. Nil means that the page has none.
-	Findings func(ctx context.Context) ([]inspect.Problem, error)
+	Findings func(ctx context.Context) (*inspect.Report, error)
 }
 
 // A site is a Page that is being served. Slow answers are made once, when they are first asked for.

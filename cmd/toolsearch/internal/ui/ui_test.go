@@ -164,10 +164,10 @@ func TestOnlyTheAddressOpensThePage(t *testing.T) {
 
 func TestSearchTakesScoresApart(t *testing.T) {
 	s := serve(t, pageOf(t, plain))
-	_, answer := ask(t, s, "api/search?searcher=keyword&q=train+seat&n=2")
+	_, answer := ask(t, s, "api/search?searcher=keyword&q=train+seat")
 	assert.EqualValues(t, 3, answer["total"])
 	hits := answer["hits"].([]any)
-	require.Len(t, hits, 2, "as n says")
+	require.Len(t, hits, 3)
 	first := hits[0].(map[string]any)
 	assert.Equal(t, "Buy a seat in a train", first["description"])
 	delete(first, "description")
@@ -285,9 +285,6 @@ func TestBounds(t *testing.T) {
 		text   string
 	}{
 		{"api/search?searcher=keyword&q=" + strings.Repeat("a", search.MaxQueryBytes+1), http.StatusBadRequest, "a query is at most 4096 bytes"},
-		{"api/search?searcher=keyword&q=a&n=51", http.StatusBadRequest, "n is a number from 1 to 50"},
-		{"api/search?searcher=keyword&q=a&n=0", http.StatusBadRequest, "n is a number from 1 to 50"},
-		{"api/search?searcher=keyword&q=a&n=many", http.StatusBadRequest, "n is a number from 1 to 50"},
 		{"api/search?searcher=oracle&q=a", http.StatusNotFound, "no such searcher"},
 		{"api/explain?searcher=keyword&q=a&id=3", http.StatusNotFound, "no such tool"},
 		{"api/explain?searcher=keyword&q=a&id=-1", http.StatusNotFound, "no such tool"},
@@ -326,8 +323,8 @@ func TestHostileTexts(t *testing.T) {
 		{ID: hostile, Text: "One " + hostile, Kind: hostile, Groups: [][]string{{hostile, long}}},
 		{Text: long, Groups: [][]string{{hostile}}},
 	}
-	p.Findings = func(context.Context) ([]inspect.Problem, error) {
-		return []inspect.Problem{{Kind: "hidden", Tools: []string{hostile, "gone" + hostile}, Detail: hostile}}, nil
+	p.Findings = func(context.Context) (*inspect.Report, error) {
+		return &inspect.Report{Problems: []inspect.Problem{{Kind: "hidden", Tools: []string{hostile, "gone" + hostile}, Detail: hostile}}}, nil
 	}
 	s := serve(t, p)
 	for _, path := range []string{
@@ -355,16 +352,16 @@ func TestFindings(t *testing.T) {
 	p := pageOf(t, plain)
 	asked := atomic.Int32{}
 	release := make(chan struct{})
-	p.Findings = func(context.Context) ([]inspect.Problem, error) {
+	p.Findings = func(context.Context) (*inspect.Report, error) {
 		if asked.Add(1) == 1 {
 			return nil, errors.New("the first time fails")
 		}
 		<-release
-		return []inspect.Problem{
+		return &inspect.Report{Problems: []inspect.Problem{
 			{Kind: "name", Tools: []string{"train__timetable", "(tool 4)"}, Detail: "x\ny"},
 			{Kind: "value", Tools: []string{"train__buy_ticket"}},
 			{Kind: "name", Tools: []string{"train__buy_ticket"}},
-		}, nil
+		}}, nil
 	}
 	s := serve(t, p)
 	answers(t, s, "api/findings", http.StatusInternalServerError, `{"error": "the first time fails"}`)
@@ -422,7 +419,7 @@ func TestEval(t *testing.T) {
 func TestServeEnds(t *testing.T) {
 	p := pageOf(t, plain)
 	began, ended := make(chan struct{}), make(chan struct{})
-	p.Findings = func(ctx context.Context) ([]inspect.Problem, error) {
+	p.Findings = func(ctx context.Context) (*inspect.Report, error) {
 		close(began)
 		<-ctx.Done()
 		close(ended)
