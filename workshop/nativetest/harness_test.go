@@ -43,7 +43,7 @@ func calling(name string) provider.Call {
 	return provider.Call{Name: name, Arguments: `{"city":"Rome"}`}
 }
 
-func calls(of ...provider.Call) turn { return provider.CallTools(of...) }
+func calls(of ...provider.Call) turn { return turn{Calls: of} }
 
 // echo is a tool that returns its own name and arguments.
 type echo struct{ info *schema.ToolInfo }

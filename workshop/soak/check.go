@@ -95,6 +95,21 @@ func described[M adk.MessageType](w *world, isIdentity bool, messages []M, lists
 	return lines
 }
 
+// schemaOf returns the schema of a definition as JSON. Each model call shows the same schemas again.
+func (w *world) schemaOf(info *schema.ToolInfo) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text, known := w.schemas[info.ParamsOneOf]
+	if !known {
+		definition, err := info.ToJSONSchema()
+		if text = asJSON(definition); err != nil {
+			text = err.Error()
+		}
+		w.schemas[info.ParamsOneOf] = text
+	}
+	return text
+}
+
 var randomID = regexp.MustCompile(`"_eino_msg_id":"[^"]*"`)
 
 // plainID returns a text without the ids that Eino makes up.
@@ -284,97 +299,81 @@ func (c *seenCall[M]) checkFound() {
 	}
 }
 
-// watcher is one of two middlewares, directly before and directly after the middleware under test.
-// They see what each of its hooks is given and returns.
+// watcher is the middleware under test. It checks what each hook is given and returns.
 type watcher[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
-	*watched[M]
-	isFirst bool
-}
-
-// watched is what the two share. The hooks of an agent run one after the other.
-type watched[M adk.MessageType] struct {
-	world *world
-	ours  adk.TypedChatModelAgentMiddleware[M]
-	given *adk.TypedChatModelAgentState[M]
-	parts []part // of the given state
-	was   []string
+	adk.TypedChatModelAgentMiddleware[M]
+	*world
 }
 
 type (
 	state[M adk.MessageType]        = adk.TypedChatModelAgentState[M]
 	modelContext[M adk.MessageType] = adk.TypedModelContext[M]
+	hook[M adk.MessageType]         func(context.Context, *state[M], *modelContext[M]) (context.Context, *state[M], error)
 )
 
 func describedState[M adk.MessageType](w *world, isIdentity bool, s *state[M]) []string {
 	return described(w, isIdentity, s.Messages, s.ToolInfos, s.DeferredToolInfos)
 }
 
-// look remembers the state that a hook is given, and checks afterwards that the hook did not write to it.
-func (w *watcher[M]) look(hook string, state *state[M]) {
-	if w.isFirst {
-		w.given, w.was, w.parts = state, describedState(w.world, true, state), partsOf(state.Messages)
-	} else if changed := firstDifference(w.was, describedState(w.world, true, w.given)); changed != "" {
-		w.world.fault("a hook wrote to its input", "%s: %s", hook, changed)
+// call calls a hook, and checks that it does not write to the state that it is given.
+func (h hook[M]) call(
+	ctx context.Context, w *world, name string, given *state[M], mc *modelContext[M],
+) (context.Context, *state[M], error) {
+	was := describedState(w, true, given)
+	next, after, err := h(ctx, given, mc)
+	if changed := firstDifference(was, describedState(w, true, given)); changed != "" {
+		w.fault("a hook wrote to its input", "%s: %s", name, changed)
 	}
+	return next, after, err
 }
 
 func (w *watcher[M]) BeforeModelRewriteState(
-	ctx context.Context, state *state[M], mc *modelContext[M],
+	ctx context.Context, given *state[M], mc *modelContext[M],
 ) (context.Context, *state[M], error) {
-	w.look("BeforeModelRewriteState", state)
-	if w.isFirst {
-		return ctx, state, nil
+	ours := hook[M](w.TypedChatModelAgentMiddleware.BeforeModelRewriteState)
+	ctx, state, err := ours.call(ctx, w.world, "BeforeModelRewriteState", given, mc)
+	if err != nil {
+		return ctx, state, err
 	}
 	if state.ToolInfos == nil {
-		w.world.fault("a nil tool list", "BeforeModelRewriteState returned no tool list, which Eino takes for a list that was never set")
+		w.fault("a nil tool list", "BeforeModelRewriteState returned no tool list, which Eino takes for a list that was never set")
 	}
-	after := partsOf(state.Messages)
-	if !slices.EqualFunc(w.parts, after, func(a, b part) bool { return a.isCall == b.isCall && a.id == b.id }) {
-		w.world.fault("calls or results changed", "BeforeModelRewriteState was given %.1000v and returned %.1000v", w.parts, after)
+	before, after := partsOf(given.Messages), partsOf(state.Messages)
+	if !slices.EqualFunc(before, after, func(a, b part) bool { return a.isCall == b.isCall && a.id == b.id }) {
+		w.fault("calls or results changed", "BeforeModelRewriteState was given %.1000v and returned %.1000v", before, after)
 	}
 	for _, p := range after { // as the model made them, in the form of a store of JSON, which is UTF-8
 		valid := func(text string) string { return string([]rune(text)) }
-		said, known := w.world.said[p.id]
+		said, known := w.said[p.id]
 		isSame := valid(said.Name) == valid(p.name) && valid(said.Arguments) == valid(p.text)
-		if w.world.tidy && !w.world.plan.odd && p.isCall && known && !isSame {
-			w.world.fault("a call is not as it was made", "%.400q became %.400q", fmt.Sprint(said), fmt.Sprint(p))
+		if w.tidy && !w.plan.odd && p.isCall && known && !isSame {
+			w.fault("a call is not as it was made", "%.400q became %.400q", fmt.Sprint(said), fmt.Sprint(p))
 		}
 	}
-	if w.world.plan.twice {
-		w.again(ctx, state, mc)
+	if !w.plan.twice {
+		return ctx, state, nil
 	}
-	return ctx, state, nil
-}
-
-// again runs the hook a second time and checks that nothing changes.
-func (w *watcher[M]) again(ctx context.Context, state *state[M], mc *modelContext[M]) {
-	was := describedState(w.world, true, state)
-	_, second, err := w.ours.BeforeModelRewriteState(ctx, state, mc)
+	_, second, err := ours.call(ctx, w.world, "BeforeModelRewriteState for the second time", state, mc)
 	if err != nil {
-		if ctx.Err() == nil {
-			w.world.fault("a run ended", "BeforeModelRewriteState for the second time: %v", err)
-		}
-		return
-	}
-	if changed := firstDifference(was, describedState(w.world, true, state)); changed != "" {
-		w.world.fault("a hook wrote to its input", "BeforeModelRewriteState for the second time: %s", changed)
+		return ctx, state, err
 	}
 	changed := firstDifference(describedState(w.world, false, state), describedState(w.world, false, second))
-	if changed != "" && w.world.plan.config.Limits.MaxLoaded == 0 && !w.world.plan.guesses() {
-		w.world.fault("a second time changes the state", "%s", changed)
+	if changed != "" && w.plan.config.Limits.MaxLoaded == 0 && !w.plan.guesses() {
+		w.fault("a second time changes the state", "%s", changed)
 	}
+	return ctx, state, nil
 }
 
 func (w *watcher[M]) AfterModelRewriteState(
-	ctx context.Context, state *state[M], _ *modelContext[M],
+	ctx context.Context, given *state[M], mc *modelContext[M],
 ) (context.Context, *state[M], error) {
-	w.look("AfterModelRewriteState", state)
-	return ctx, state, nil
+	ours := hook[M](w.TypedChatModelAgentMiddleware.AfterModelRewriteState)
+	return ours.call(ctx, w.world, "AfterModelRewriteState", given, mc)
 }
 
-func (w *watcher[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *modelContext[M]) (model.BaseModel[M], error) {
-	return &watchedModel[M]{inner, w.world}, nil
+func (w *watcher[M]) WrapModel(ctx context.Context, inner model.BaseModel[M], mc *modelContext[M]) (model.BaseModel[M], error) {
+	ours, err := w.TypedChatModelAgentMiddleware.WrapModel(ctx, &watchedModel[M]{inner, w.world}, mc)
+	return &watchedModel[M]{ours, w.world}, err
 }
 
 // watchedModel checks that nothing behind it writes to the input of a model.

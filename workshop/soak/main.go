@@ -18,8 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 )
 
@@ -40,8 +38,7 @@ func main() {
 		for end := time.Now().Add(time.Duration(*minutes * float64(time.Minute))); s.faulty == 0 && time.Now().Before(end); {
 			s.play(s.played)
 		}
-		fmt.Printf("%d conversations, %d model calls, %d pairs, %d with a fault; at most %d MB allocated by one, and %v taken, by number %d\n",
-			s.played, s.calls, s.pairs, s.faulty, s.allocated>>20, s.longest.Round(time.Millisecond), s.slowest)
+		fmt.Printf("%d conversations, %d model calls, %d pairs, %d with a fault\n", s.played, s.calls, s.pairs, s.faulty)
 	}
 	if s.faulty > 0 {
 		os.Exit(1)
@@ -64,9 +61,6 @@ type soak struct {
 	print   func(text string)
 
 	played, calls, pairs, faulty int
-	slowest                      int // the number of the conversation that took longest
-	allocated                    uint64
-	longest                      time.Duration
 	goroutines                   int // before the second conversation
 	heap                         uint64
 }
@@ -74,7 +68,7 @@ type soak struct {
 // play plays one conversation and reports its faults.
 func (s *soak) play(number int) {
 	p := newPlan(s.seed, number)
-	start, before := time.Now(), memory().TotalAlloc
+	before := memory().TotalAlloc
 	done := make(chan *world, 1)
 	go func() { done <- s.try(p) }()
 	var w *world
@@ -85,12 +79,7 @@ func (s *soak) play(number int) {
 		w.fault("it hangs", "no end in %v\n%s", hangTime, stacks())
 	}
 	s.played++
-	took, allocated := time.Since(start), memory().TotalAlloc-before
-	s.allocated = max(s.allocated, allocated)
-	if took > s.longest {
-		s.longest, s.slowest = took, number
-	}
-	if allocated > maxAllocated {
+	if allocated := memory().TotalAlloc - before; allocated > maxAllocated {
 		w.fault("much memory", "%d MB were allocated", allocated>>20)
 	}
 	s.checkLeft(w)
@@ -183,16 +172,4 @@ func (w *world) note(format string, values ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.transcript = append(w.transcript, fmt.Sprintf(format, values...))
-}
-
-// schemaOf returns the schema of a definition as JSON. Each model call shows the same schemas again.
-func (w *world) schemaOf(info *schema.ToolInfo) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	text, known := w.schemas[info.ParamsOneOf]
-	if !known {
-		text = schemaText(info)
-		w.schemas[info.ParamsOneOf] = text
-	}
-	return text
 }

@@ -168,10 +168,8 @@ func formsOf(name string) []string {
 
 // names returns the names of all dynamic tools, in any edition.
 func (p *plan) names() (names []string) {
-	seen := map[string]bool{}
 	for _, spec := range slices.Concat(append([][]toolSpec{p.fixed}, p.served...)...) {
-		if !seen[spec.name] {
-			seen[spec.name] = true
+		if !slices.Contains(names, spec.name) {
 			names = append(names, spec.name)
 		}
 	}
@@ -318,11 +316,8 @@ func (p *plan) paired() bool {
 		}
 	}
 	// New needs a tool, and an answer of the Source needs a tool that can be in a catalog.
-	if len(p.fixed) > 0 && !slices.ContainsFunc(p.fixed, func(spec toolSpec) bool { return !forbidden[spec.name] }) {
-		return false
-	}
-	for _, specs := range p.served {
-		if !slices.ContainsFunc(specs, func(spec toolSpec) bool { return !forbidden[spec.name] }) {
+	for _, specs := range append([][]toolSpec{p.fixed}, p.served...) {
+		if len(specs) > 0 && !slices.ContainsFunc(specs, func(spec toolSpec) bool { return !forbidden[spec.name] }) {
 			return false
 		}
 	}

@@ -229,7 +229,6 @@ func (c *conversation[M]) build() {
 	}
 	ctx, p := context.Background(), c.plan
 	ours := must(toolsearch.NewTyped[M](ctx, c.config(c.run.protocol)))
-	watched := &watched[M]{world: c.world, ours: ours}
 	config := c.agentConfig("soaker", &talker[M]{conversation: c})
 	config.ToolsConfig.Tools = c.tools(p.static)
 	config.ToolsConfig.ExecuteSequentially = p.odd // of several results with one id, Eino's events have the first that is ready
@@ -243,14 +242,13 @@ func (c *conversation[M]) build() {
 		agent := must(adk.NewTypedChatModelAgent(ctx, inner))
 		config.ToolsConfig.Tools = append(config.ToolsConfig.Tools, adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](agent)))
 	}
-	middlewares := []adk.TypedChatModelAgentMiddleware[M]{&watcher[M]{watched: watched, isFirst: true}, ours, &watcher[M]{watched: watched}}
-	for i, name := range slices.Concat(p.before, p.after) {
-		if i == len(p.before) {
-			config.Handlers, middlewares = append(config.Handlers, middlewares...), nil
-		}
+	for _, name := range p.before {
 		config.Handlers = append(config.Handlers, must(other[M](c.world, name)))
 	}
-	config.Handlers = append(config.Handlers, middlewares...)
+	config.Handlers = append(config.Handlers, &watcher[M]{ours, c.world})
+	for _, name := range p.after {
+		config.Handlers = append(config.Handlers, must(other[M](c.world, name)))
+	}
 	c.agent = must(adk.NewTypedChatModelAgent(ctx, config))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
@@ -114,20 +116,22 @@ func TestChecksSeeFaults(t *testing.T) {
 // TestWritingIsSeen: a message or a definition that is changed in place is noticed.
 func TestWritingIsSeen(t *testing.T) {
 	type chat = state[*schema.Message]
-	for _, write := range []func(s *chat){
-		func(s *chat) { s.Messages[0].Content = "Ho" },
-		func(s *chat) { s.Messages[0] = schema.UserMessage("Hi") },
-		func(s *chat) { s.ToolInfos[0].Extra = map[string]any{"mark": true} },
-		func(s *chat) { s.ToolInfos = nil },
+	for name, write := range map[string]func(s *chat){
+		"":                             func(s *chat) {},
+		"a message is written to":      func(s *chat) { s.Messages[0].Content = "Ho" },
+		"a message is another":         func(s *chat) { s.Messages[0] = schema.UserMessage("Hi") },
+		"a definition gets a mark":     func(s *chat) { s.ToolInfos[0].Extra = map[string]any{"mark": true} },
+		"the state gets another list":  func(s *chat) { s.ToolInfos = []*schema.ToolInfo{} },
+		"the list of tools is dropped": func(s *chat) { s.ToolInfos = nil },
 	} {
 		w := newWorld(&plan{}, nil)
+		writes := func(ctx context.Context, s *chat, _ *modelContext[*schema.Message]) (context.Context, *chat, error) {
+			write(s)
+			return ctx, s, nil
+		}
 		s := &chat{Messages: []*schema.Message{schema.UserMessage("Hi")}, ToolInfos: []*schema.ToolInfo{{Name: "clock"}}}
-		watched := &watched[*schema.Message]{world: w}
-		(&watcher[*schema.Message]{watched: watched, isFirst: true}).look("a hook", s)
-		(&watcher[*schema.Message]{watched: watched}).look("a hook", s)
-		assert.Empty(t, w.faults, "before anything is written")
-		write(s)
-		(&watcher[*schema.Message]{watched: watched}).look("a hook", s)
-		assert.Len(t, w.faults, 1)
+		_, _, err := hook[*schema.Message](writes).call(t.Context(), w, "a hook", s, nil)
+		require.NoError(t, err)
+		assert.Equal(t, name != "", len(w.faults) == 1, "%s: %v", name, w.faults)
 	}
 }

@@ -148,15 +148,6 @@ func (s *toolSpec) info() *schema.ToolInfo {
 	return info
 }
 
-// schemaText writes the schema of a definition as JSON.
-func schemaText(info *schema.ToolInfo) string {
-	definition, err := info.ToJSONSchema()
-	if err != nil {
-		return err.Error()
-	}
-	return asJSON(definition)
-}
-
 // answer returns the tool's answer.
 func (s *toolSpec) answer(arguments string) string {
 	switch s.result {

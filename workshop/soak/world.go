@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -303,16 +304,8 @@ func (w *world) config(protocol toolsearch.Protocol) *toolsearch.Config {
 
 // toolsUnchanged checks that nobody wrote to a definition.
 func (w *world) toolsUnchanged() {
-	texts := map[string]string{} // of a definition that nobody saw, by its schema
 	for _, t := range w.allTools {
-		isSame := t.of.Name == t.spec.name && t.of.Desc == t.spec.desc && len(t.of.Extra) == 0
-		if len(t.spec.schema) < 1000 {
-			if _, known := texts[t.spec.schema]; !known {
-				texts[t.spec.schema] = schemaText(t.spec.info())
-			}
-			isSame = isSame && schemaText(t.of) == texts[t.spec.schema]
-		}
-		if !isSame {
+		if !reflect.DeepEqual(t.of, t.spec.info()) {
 			w.fault("a definition was written to", "%.200q", t.spec.name)
 		}
 	}

@@ -14,21 +14,21 @@ var serverSearch = map[string]string{
 
 func (r *request) readMessages() {
 	limit, given := r.body["max_tokens"].(float64)
-	must(r.model != "", faultf("model: Field required"))
-	must(given, faultf("max_tokens: Field required"))
-	must(limit >= 1, faultf("max_tokens: must be greater than or equal to 1"))
-	tools := list(r.body, "tools", faultf("tools: Input should be a valid list"))
+	must(r.model != "", "model: Field required")
+	must(given, "max_tokens: Field required")
+	must(limit >= 1, "max_tokens: must be greater than or equal to 1")
+	tools := list(r.body, "tools", "tools: Input should be a valid list")
 	for i, tool := range tools {
 		r.readAnthropicTool(i, tool)
 		name := text(tool, "name")
-		must(r.tools[name] == nil, faultf("tools: Tool names must be unique."))
+		must(r.tools[name] == nil, "tools: Tool names must be unique.")
 		r.tools[name] = tool
 	}
 	isLoaded := func(t object) bool { return !flag(t, "defer_loading") }
 	must(len(tools) == 0 || slices.ContainsFunc(tools, isLoaded),
-		faultf("At least one tool must have defer_loading=false. All tools cannot be deferred."))
+		"At least one tool must have defer_loading=false. All tools cannot be deferred.")
 	c := &conversation{request: r, ids: map[string]bool{}}
-	c.read(list(r.body, "messages", faultf("messages: Input should be a valid list")))
+	c.read(list(r.body, "messages", "messages: Input should be a valid list"))
 	for _, tool := range tools {
 		isServer := serverSearch[text(tool, "type")] != ""
 		if name := text(tool, "name"); !isServer && (isLoaded(tool) || slices.Contains(c.found, name)) {
@@ -40,16 +40,16 @@ func (r *request) readMessages() {
 func (r *request) readAnthropicTool(i int, tool object) {
 	kind, tagged := tool["type"]
 	if name := serverSearch[text(tool, "type")]; name != "" {
-		must(text(tool, "name") == name, faultf("tools.%d.%s.name: Input should be '%s'", i, kind, name))
-		must(!flag(tool, "defer_loading"), faultf("tools.%d: the tool search tool cannot have defer_loading=true", i))
+		must(text(tool, "name") == name, "tools.%d.%s.name: Input should be '%s'", i, kind, name)
+		must(!flag(tool, "defer_loading"), "tools.%d: the tool search tool cannot have defer_loading=true", i)
 		r.search = name
 		return
 	}
-	must(!tagged || kind == "custom", faultf("tools.%d: Input tag '%v' found using 'type' does not match any of the expected tags: 'custom', "+
-		"'tool_search_tool_bm25_20251119', 'tool_search_tool_regex_20251119'", i, kind))
+	must(!tagged || kind == "custom", "tools.%d: Input tag '%v' found using 'type' does not match any of the expected tags: 'custom', "+
+		"'tool_search_tool_bm25_20251119', 'tool_search_tool_regex_20251119'", i, kind)
 	// A tool without a type is a custom tool, whatever its name.
 	mustHave := func(holds bool, format string, args ...any) {
-		must(holds, faultf("tools.%d.custom."+format, append([]any{i}, args...)...))
+		must(holds, "tools.%d.custom."+format, append([]any{i}, args...)...)
 	}
 	name := text(tool, "name")
 	schema, isObject := tool["input_schema"].(object)
@@ -68,5 +68,5 @@ func (r *request) readAnthropicTool(i int, tool object) {
 		"allowed_callers", "input_examples", "eager_input_streaming")
 	mustHave(strange == "", "%s: Extra inputs are not permitted", strange)
 	must(!flag(tool, "defer_loading") || tool["cache_control"] == nil,
-		faultf("Tool '%s' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use prompt caching.", name))
+		"Tool '%s' cannot have both defer_loading=true and cache_control set. Tools with defer_loading cannot use prompt caching.", name)
 }

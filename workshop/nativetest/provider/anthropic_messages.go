@@ -19,11 +19,11 @@ type conversation struct {
 }
 
 func (c *conversation) read(messages []object) {
-	must(len(messages) > 0, faultf("messages: at least one message is required"))
-	must(text(messages[0], "role") == "user", faultf("messages: first message must use the \"user\" role"))
+	must(len(messages) > 0, "messages: at least one message is required")
+	must(text(messages[0], "role") == "user", "messages: first message must use the \"user\" role")
 	for i, m := range messages {
 		role, blocks := text(m, "role"), blocksOf(m, i, len(messages))
-		must(role == "assistant" || role == "user", faultf("messages.%d.role: Input should be 'user' or 'assistant'", i))
+		must(role == "assistant" || role == "user", "messages.%d.role: Input should be 'user' or 'assistant'", i)
 		if role == "assistant" {
 			c.readAssistant(i, blocks)
 		} else {
@@ -32,7 +32,7 @@ func (c *conversation) read(messages []object) {
 	}
 	c.mustBeAnswered()
 	must(len(c.ids) == 0 || len(c.request.tools) > 0,
-		faultf("Requests which have `tool_use` or `tool_result` blocks in messages must define tools."))
+		"Requests which have `tool_use` or `tool_result` blocks in messages must define tools.")
 }
 
 // blocksOf returns the content of a message as a list.
@@ -40,14 +40,14 @@ func blocksOf(m object, i, total int) []object {
 	if content, isText := m["content"].(string); isText {
 		m = object{"content": []any{object{"type": "text", "text": content}}}
 	}
-	blocks := list(m, "content", faultf("messages.%d.content: Input should be a valid list", i))
+	blocks := list(m, "content", "messages.%d.content: Input should be a valid list", i)
 	must(len(blocks) > 0 || i == total-1,
-		faultf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i))
+		"messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
 	for j, b := range blocks {
 		kind, content := text(b, "type"), text(b, "text")
-		must(kind != "", faultf("messages.%d.content.%d.type: Field required", i, j))
-		must(kind != "text" || content != "", faultf("messages: text content blocks must be non-empty"))
-		must(kind != "text" || strings.TrimSpace(content) != "", faultf("messages: text content blocks must contain non-whitespace text"))
+		must(kind != "", "messages.%d.content.%d.type: Field required", i, j)
+		must(kind != "text" || content != "", "messages: text content blocks must be non-empty")
+		must(kind != "text" || strings.TrimSpace(content) != "", "messages: text content blocks must contain non-whitespace text")
 	}
 	return blocks
 }
@@ -63,11 +63,11 @@ func (c *conversation) readAssistant(i int, blocks []object) {
 		case "tool_use", "server_tool_use":
 			id, name := text(b, "id"), text(b, "name")
 			_, isObject := b["input"].(object)
-			must(wordPattern.MatchString(id), faultf("%s.%s.id: String should match pattern '^[a-zA-Z0-9_-]+$'", place, kind))
+			must(wordPattern.MatchString(id), "%s.%s.id: String should match pattern '^[a-zA-Z0-9_-]+$'", place, kind)
 			must(wordPattern.MatchString(name) && len(name) <= 200,
-				faultf("%s.%s.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'", place, kind))
-			must(isObject, faultf("%s.%s.input: Input should be a valid dictionary", place, kind))
-			must(!c.ids[id], faultf("%s: `tool_use` ids must be unique", place))
+				"%s.%s.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'", place, kind)
+			must(isObject, "%s.%s.input: Input should be a valid dictionary", place, kind)
+			must(!c.ids[id], "%s: `tool_use` ids must be unique", place)
 			c.ids[id] = true
 			if kind == "server_tool_use" {
 				searching = id
@@ -76,17 +76,17 @@ func (c *conversation) readAssistant(i int, blocks []object) {
 			}
 		case "tool_search_tool_result":
 			id := text(b, "tool_use_id")
-			must(id != "" && id == searching, faultf("%s: unexpected `tool_use_id` found in `tool_search_tool_result` blocks: %s.", place, id))
-			required := faultf("%s.tool_search_tool_result.content: Field required", place)
+			must(id != "" && id == searching, "%s: unexpected `tool_use_id` found in `tool_search_tool_result` blocks: %s.", place, id)
+			const required = "%s.tool_search_tool_result.content: Field required"
 			content, isObject := b["content"].(object)
-			must(isObject, required)
-			c.refer(list(content, "tool_references", required))
+			must(isObject, required, place)
+			c.refer(list(content, "tool_references", required, place))
 			searching = ""
 		default:
-			must(false, unexpected(place, kind))
+			refuseKind(place, kind)
 		}
 	}
-	must(searching == "", faultf("messages.%d: `server_tool_use` block %s has no result block after it", i, searching))
+	must(searching == "", "messages.%d: `server_tool_use` block %s has no result block after it", i, searching)
 }
 
 // readUser reads a user message. After an assistant message it must begin with the results of
@@ -98,16 +98,16 @@ func (c *conversation) readUser(i int, blocks []object) {
 		switch kind := text(b, "type"); kind {
 		case "tool_result":
 			id := text(b, "tool_use_id")
-			must(!answered[id], faultf("%s: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", place, id))
-			must(slices.Contains(c.open, id), faultf("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
-				"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", place, id))
+			must(!answered[id], "%s: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", place, id)
+			must(slices.Contains(c.open, id), "%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
+				"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", place, id)
 			answered[id] = true
 			c.open = slices.DeleteFunc(c.open, func(open string) bool { return open == id })
 			c.readResult(place+".tool_result.content", b)
 		case "text", "image", "document":
 			c.mustBeAnswered()
 		default:
-			must(false, unexpected(place, kind))
+			refuseKind(place, kind)
 		}
 	}
 	c.mustBeAnswered()
@@ -118,32 +118,32 @@ func (c *conversation) readResult(place string, result object) {
 		return
 	}
 	var references []object
-	for k, b := range list(result, "content", faultf("%s: Input should be a valid list", place)) {
+	for k, b := range list(result, "content", "%s: Input should be a valid list", place) {
 		switch kind := text(b, "type"); kind {
 		case "text", "image", "document", "search_result":
 		case "tool_reference":
 			references = append(references, b)
 		default:
-			must(false, unexpected(fmt.Sprintf("%s.%d", place, k), kind))
+			refuseKind(fmt.Sprintf("%s.%d", place, k), kind)
 		}
 	}
 	c.refer(references)
 }
 
-func unexpected(place, kind string) *fault {
-	return faultf("%s: Input tag '%s' found using 'type' does not match any of the expected tags", place, kind)
+func refuseKind(place, kind string) {
+	must(false, "%s: Input tag '%s' found using 'type' does not match any of the expected tags", place, kind)
 }
 
 // refer records found tools. Each needs a definition.
 func (c *conversation) refer(references []object) {
 	for _, b := range references {
 		name := text(b, "tool_name")
-		must(c.request.tools[name] != nil, faultf("Tool reference '%s' has no corresponding tool definition", name))
+		must(c.request.tools[name] != nil, "Tool reference '%s' has no corresponding tool definition", name)
 		c.found = append(c.found, name)
 	}
 }
 
 func (c *conversation) mustBeAnswered() {
-	must(len(c.open) == 0, faultf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
-		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", c.at, strings.Join(c.open, ", ")))
+	must(len(c.open) == 0, "messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
+		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", c.at, strings.Join(c.open, ", "))
 }

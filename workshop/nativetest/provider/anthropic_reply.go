@@ -19,13 +19,13 @@ func composeMessage(req *request, turn Turn, number int) reply {
 		var input object
 		err := json.Unmarshal([]byte(call.Arguments), &input)
 		must(err == nil && input != nil || req.stream,
-			faultf("the script has arguments that are not an object, which only a stream can have: %s", call.Arguments))
+			"the script has arguments that are not an object, which only a stream can have: %s", call.Arguments)
 		if !call.Server {
 			stop = "tool_use"
 			add(object{"type": "tool_use", "id": "toolu_" + id, "name": call.Name, "input": input}, call.Arguments)
 			continue
 		}
-		must(req.search != "", faultf("the script searches with the provider's tool, which the request does not have"))
+		must(req.search != "", "the script searches with the provider's tool, which the request does not have")
 		add(object{"type": "server_tool_use", "id": "srvtoolu_" + id, "name": req.search, "input": input}, call.Arguments)
 		references := []any{}
 		for _, name := range call.Found {

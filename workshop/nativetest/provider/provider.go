@@ -50,12 +50,6 @@ type Call struct {
 // Say is a turn that says something and ends the run.
 func Say(text string) Turn { return Turn{Text: text} }
 
-// CallTool is a turn that calls one tool.
-func CallTool(name, arguments string) Turn { return CallTools(Call{Name: name, Arguments: arguments}) }
-
-// CallTools is a turn that calls several tools at once.
-func CallTools(calls ...Call) Turn { return Turn{Calls: calls} }
-
 // A Request is a request that the server got.
 type Request struct {
 	Body     []byte   // the original bytes
@@ -99,18 +93,8 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.got)
 }
 
-// Play adds turns to the script.
-func (s *Server) Play(turns ...Turn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.plan = append(s.plan, turns...)
-}
-
-// bodyLimit is far more bytes than a test sends.
-const bodyLimit = 16 << 20
-
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit))
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client is gone
 	}
@@ -122,14 +106,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		req.read(s.api, body)
 		answer = s.next(req)
 	})
-	entry := Request{Body: body, Stream: req.stream, Callable: req.callable}
-	if fault != nil {
-		entry.Refused = fault.message
-		s.got = append(s.got, entry)
+	s.got = append(s.got, Request{Body: body, Stream: req.stream, Callable: req.callable, Refused: string(fault)})
+	if fault != "" {
 		refuse(w, s.api, fault)
 		return
 	}
-	s.got = append(s.got, entry)
 	if req.stream {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, e := range answer.events {
@@ -144,7 +125,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // next makes the answer of the next turn. Ids are made of the numbers of the turn and the
 // call, so the same conversation has the same bytes.
 func (s *Server) next(req *request) reply {
-	must(s.turn < len(s.plan), faultf("the script has %d turns, and this request comes after them", len(s.plan)))
+	must(s.turn < len(s.plan), "the script has %d turns, and this request comes after them", len(s.plan))
 	turn := s.plan[s.turn]
 	s.turn++
 	switch s.api {

@@ -169,7 +169,7 @@ func TestRules(t *testing.T) {
 func TestErrorForm(t *testing.T) {
 	for api, want := range map[provider.API]string{
 		provider.Messages:  `{"error":{"message":"model: Field required","type":"invalid_request_error"},"request_id":"req_1","type":"error"}`,
-		provider.Responses: `{"error":{"code":"missing_required_parameter","message":"Missing required parameter: 'model'.","param":"model","type":"invalid_request_error"}}`,
+		provider.Responses: `{"error":{"code":null,"message":"Missing required parameter: 'model'.","param":null,"type":"invalid_request_error"}}`,
 	} {
 		_, got := post(t, api, `{}`)
 		assert.Equal(t, want, strings.TrimSpace(got), api)

@@ -9,13 +9,13 @@ import (
 // The rules of OpenAI's Responses API.
 
 func (r *request) readResponses() {
-	must(r.model != "", missing("model"))
+	mustBeGiven(r.model != "", "model")
 	r.readResponseTools()
 	if _, isText := r.body["input"].(string); isText {
 		return
 	}
-	must(r.body["input"] != nil, missing("input"))
-	for _, name := range r.readItems(list(r.body, "input", faultf("Invalid type for 'input': expected an array of objects.").at("input"))) {
+	mustBeGiven(r.body["input"] != nil, "input")
+	for _, name := range r.readItems(list(r.body, "input", "Invalid type for 'input': expected an array of objects.")) {
 		if !slices.Contains(r.callable, name) {
 			r.callable = append(r.callable, name)
 		}
@@ -24,7 +24,7 @@ func (r *request) readResponses() {
 
 func (r *request) readResponseTools() {
 	deferred := false
-	for i, tool := range list(r.body, "tools", faultf("Invalid type for 'tools': expected an array of objects.").at("tools")) {
+	for i, tool := range list(r.body, "tools", "Invalid type for 'tools': expected an array of objects.") {
 		place := fmt.Sprintf("tools[%d]", i)
 		switch kind := text(tool, "type"); kind {
 		case "function":
@@ -37,12 +37,12 @@ func (r *request) readResponseTools() {
 		case "tool_search":
 			r.readSearchTool(tool, place)
 		default:
-			must(kind != "", missing(place+".type"))
-			must(false, faultf("Invalid value: '%s'. Supported values are: 'function' and 'tool_search'.", kind).at("%s.type", place))
+			mustBeGiven(kind != "", place+".type")
+			must(false, "Invalid value: '%s'. Supported values are: 'function' and 'tool_search'.", kind)
 		}
 	}
 	must(!deferred || r.search != "",
-		faultf("Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.").at("tools.defer_loading"))
+		"Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.")
 }
 
 func (r *request) defineResponse(tool object, place string) {
@@ -51,17 +51,17 @@ func (r *request) defineResponse(tool object, place string) {
 }
 
 func (r *request) readSearchTool(tool object, place string) {
-	must(r.search == "", faultf("Invalid '%s': only one tool_search tool is allowed.", place).at("%s", place))
+	must(r.search == "", "Invalid '%s': only one tool_search tool is allowed.", place)
 	mustKnow(tool, place, "type", "execution", "description", "parameters")
 	schema, _ := tool["parameters"].(object)
 	switch r.search = text(tool, "execution"); r.search {
 	case "", "server":
 		r.search = "server"
 	case "client":
-		must(schema["type"] == "object", faultf("Invalid schema for tool_search: schema must be a JSON Schema of 'type: \"object\"', "+
-			"got 'type: \"%v\"'.", schema["type"]).at("%s.parameters", place))
+		must(schema["type"] == "object", "Invalid schema for tool_search: schema must be a JSON Schema of 'type: \"object\"', "+
+			"got 'type: \"%v\"'.", schema["type"])
 	default:
-		must(false, faultf("Invalid value: '%s'. Supported values are: 'server' and 'client'.", r.search).at("%s.execution", place))
+		must(false, "Invalid value: '%s'. Supported values are: 'server' and 'client'.", r.search)
 	}
 }
 
@@ -87,53 +87,53 @@ func (r *request) readItems(items []object) (found []string) {
 		switch kind {
 		case "", "message":
 			must(slices.Contains([]string{"user", "assistant", "system", "developer"}, role),
-				faultf("Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", role).at("%s", place))
-			must(item["content"] != nil, missing(place+".content"))
+				"Invalid value: '%s'. Supported values are: 'assistant', 'system', 'developer', and 'user'.", role)
+			mustBeGiven(item["content"] != nil, place+".content")
 		case "function_call", "tool_search_call":
 			if isServer {
 				break
 			}
-			must(call != "", missing(place+".call_id"))
+			mustBeGiven(call != "", place+".call_id")
 			_, isText := item["arguments"].(string)
-			must(isText || kind == "tool_search_call" && item["arguments"] != nil, missing(place+".arguments"))
+			mustBeGiven(isText || kind == "tool_search_call" && item["arguments"] != nil, place+".arguments")
 			if kind == "function_call" {
 				mustBeName(text(item, "name"), place+".name")
 			}
-			must(open[call] == "", faultf("Duplicate call_id '%s'.", call).at("%s.call_id", place))
+			must(open[call] == "", "Duplicate call_id '%s'.", call)
 			open[call] = kind
 			order = append(order, call)
 		case "function_call_output", "tool_search_output":
 			if kind == "tool_search_output" {
 				found = append(found, searchOutput(item, place)...)
 			} else {
-				must(item["output"] != nil, missing(place+".output"))
+				mustBeGiven(item["output"] != nil, place+".output")
 			}
-			must(isServer || open[call] == callOf[kind], faultf("No tool call found for %s with call_id %s.", words, call).at("input"))
+			must(isServer || open[call] == callOf[kind], "No tool call found for %s with call_id %s.", words, call)
 			delete(open, call)
 		case "reasoning":
 		default:
-			must(false, faultf("Invalid value: '%s'.", kind).at("%s", place))
+			must(false, "Invalid value: '%s'.", kind)
 		}
 	}
 	for _, call := range order {
-		must(open[call] == "", faultf("No tool output found for %s %s.", strings.ReplaceAll(open[call], "_", " "), call).at("input"))
+		must(open[call] == "", "No tool output found for %s %s.", strings.ReplaceAll(open[call], "_", " "), call)
 	}
 	return found
 }
 
 func mustBeID(id, prefix, place string) {
-	must(wordPattern.MatchString(id), faultf("Invalid '%s': '%s'. Expected an ID that contains letters, numbers, underscores, or dashes, "+
-		"but this value contained additional characters.", place, id).at("%s", place).as("invalid_value"))
+	must(wordPattern.MatchString(id), "Invalid '%s': '%s'. Expected an ID that contains letters, numbers, underscores, or dashes, "+
+		"but this value contained additional characters.", place, id)
 	must(strings.HasPrefix(id, prefix),
-		faultf("Invalid '%s': '%s'. Expected an ID that begins with '%s'.", place, id, prefix).at("%s", place).as("invalid_value"))
+		"Invalid '%s': '%s'. Expected an ID that begins with '%s'.", place, id, prefix)
 }
 
 // searchOutput checks the definitions that a search returned. Names must be unique within one
 // output.
 func searchOutput(item object, place string) (names []string) {
-	must(item["tools"] != nil, missing(place+".tools"))
+	mustBeGiven(item["tools"] != nil, place+".tools")
 	own := &request{tools: map[string]object{}}
-	for i, tool := range list(item, "tools", missing(place+".tools")) {
+	for i, tool := range list(item, "tools", "Missing required parameter: '%s.tools'.", place) {
 		own.defineResponse(tool, fmt.Sprintf("%s.tools[%d]", place, i))
 		names = append(names, text(tool, "name"))
 	}

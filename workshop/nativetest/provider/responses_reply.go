@@ -19,7 +19,7 @@ func composeResponse(req *request, turn Turn, number int) reply {
 	}
 	for i, call := range turn.Calls {
 		id := fmt.Sprintf("%02d_%d", number, i)
-		must(!call.Server || req.search == "server", faultf("the script searches with the provider's tool, which the request does not have"))
+		must(!call.Server || req.search == "server", "the script searches with the provider's tool, which the request does not have")
 		search := object{"id": "tsc_" + id, "type": "tool_search_call", "arguments": anyJSON(call.Arguments)}
 		switch {
 		case call.Server:

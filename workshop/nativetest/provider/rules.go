@@ -25,60 +25,38 @@ type request struct {
 	search   string            // the provider's own search tool: its name on Messages, its execution on Responses
 }
 
-// fault is the rule that a request breaks.
-type fault struct {
-	message string
-	param   string // OpenAI only: the place
-	code    string // OpenAI only; may be empty
-}
+// fault is the rule that a request breaks, in the provider's words.
+type fault string
 
-func faultf(format string, args ...any) *fault { return &fault{message: fmt.Sprintf(format, args...)} }
-
-func (f *fault) at(param string, args ...any) *fault {
-	f.param = fmt.Sprintf(param, args...)
-	return f
-}
-
-func (f *fault) as(code string) *fault {
-	f.code = code
-	return f
-}
-
-// must panics with the fault, which broken recovers, unless the rule holds.
-func must(holds bool, f *fault) {
+// must panics with a fault, which broken recovers, unless the rule holds.
+func must(holds bool, format string, args ...any) {
 	if !holds {
-		panic(f)
+		panic(fault(fmt.Sprintf(format, args...)))
 	}
 }
 
-// broken returns the rule that a request breaks while it is read and answered, or nil.
-func broken(readAndAnswer func()) (f *fault) {
+// broken returns the rule that a request breaks while it is read and answered, or "".
+func broken(readAndAnswer func()) (f fault) {
 	defer func() {
-		switch recovered := recover().(type) {
-		case nil:
-		case *fault:
-			f = recovered
-		default:
+		recovered := recover()
+		if broken, isFault := recovered.(fault); isFault {
+			f = broken
+		} else if recovered != nil {
 			panic(recovered)
 		}
 	}()
 	readAndAnswer()
-	return nil
+	return ""
 }
 
-// refuse answers as the provider does.
-func refuse(w http.ResponseWriter, api API, f *fault) {
-	var body object
+// refuse answers as the provider does. OpenAI also sends the parameter and a code, or null.
+func refuse(w http.ResponseWriter, api API, f fault) {
+	reason := object{"type": "invalid_request_error", "message": f}
+	body := object{"error": reason}
 	if api == Messages {
-		body = object{"type": "error", "error": object{"type": "invalid_request_error", "message": f.message}, "request_id": "req_1"}
+		body["type"], body["request_id"] = "error", "req_1"
 	} else {
-		orNull := func(s string) any {
-			if s == "" {
-				return nil
-			}
-			return s
-		}
-		body = object{"error": object{"message": f.message, "type": "invalid_request_error", "param": orNull(f.param), "code": orNull(f.code)}}
+		reason["param"], reason["code"] = nil, nil
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
@@ -87,7 +65,7 @@ func refuse(w http.ResponseWriter, api API, f *fault) {
 
 func (r *request) read(api API, body []byte) {
 	err := json.Unmarshal(body, &r.body)
-	must(err == nil, faultf("We could not parse the JSON body of your request: %v", err))
+	must(err == nil, "We could not parse the JSON body of your request: %v", err)
 	r.stream, r.model, r.tools = flag(r.body, "stream"), text(r.body, "model"), map[string]object{}
 	switch api {
 	case Messages:
@@ -100,12 +78,12 @@ func (r *request) read(api API, body []byte) {
 }
 
 // list returns a list of objects. Anything else is a fault. A missing list is empty.
-func list(in object, key string, f *fault) (items []object) {
+func list(in object, key, fault string, args ...any) (items []object) {
 	elements, isList := in[key].([]any)
-	must(isList || in[key] == nil, f)
+	must(isList || in[key] == nil, fault, args...)
 	for _, e := range elements {
 		item, isObject := e.(object)
-		must(isObject, f)
+		must(isObject, fault, args...)
 		items = append(items, item)
 	}
 	return items
