@@ -35,7 +35,8 @@ made of the same words. Only `+"`BM25`"+` and bleve also read parameters.
 
 To measure again, which takes a few minutes and rewrites this file:
 
-`+"```sh\ncd workshop/benchmarks\ngo run .                 # -sizes 100,1000 for a short report\n```\n", environment(r.Environment), Baseline)
+`+"```sh\ncd workshop/benchmarks\ngo run .                 # -sizes 100,1000 for a short report\n```\n",
+		environment(r.Environment), Baseline)
 	writeSpeed(&b, r)
 	writeQuality(&b, r.Quality)
 	return b.Bytes()

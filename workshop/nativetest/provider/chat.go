@@ -10,7 +10,8 @@ import (
 
 func (r *request) readChat() {
 	must(r.model != "", "you must provide a model parameter")
-	must(r.body["stream_options"] == nil || r.stream, "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+	must(r.body["stream_options"] == nil || r.stream,
+		"The 'stream_options' parameter is only allowed when 'stream' is enabled.")
 	r.readChatTools()
 	const wrong = "Invalid 'messages': expected a list of at least one message."
 	messages := list(r.body, "messages", wrong)
