@@ -190,9 +190,13 @@ func (g *group) field(part string) string {
 	return fmt.Sprintf("%s of group %q", part, g.Name)
 }
 
-// problem returns the problem of a field, with a line for each reason.
+// problem returns the problem of a field, with a line for each reason. It names the tool if all reasons are about one.
 func (g *group) problem(part, what string, reasons []reason) Problem {
-	return Problem{Group: g.Name, Part: part, Err: Problems(g.field(part)+": "+what, texts(reasons))}
+	p := Problem{Group: g.Name, Part: part, Tool: reasons[0].name, Err: Problems(g.field(part)+": "+what, texts(reasons))}
+	if slices.ContainsFunc(reasons, func(r reason) bool { return r.number != reasons[0].number }) {
+		p.Tool = ""
+	}
+	return p
 }
 
 // texts returns a line for each reason.
