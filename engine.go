@@ -389,7 +389,7 @@ const maxToolError = 2 << 10
 
 // explainer returns the function that turns errors of a tool's call into results, for
 // Config.ToolErrors, or nil if the errors are left to Eino.
-func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) sources.Explainer {
+func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) explainer {
 	if e.config.ToolErrors != ToolErrorsExplain || call == nil {
 		return nil
 	}

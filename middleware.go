@@ -10,7 +10,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
-	"github.com/eino-toolsearch/toolsearch/internal/sources"
 )
 
 // The agent's hooks: a generic shell around the engine, which does not know message types.
@@ -164,25 +163,25 @@ func (w *rewritten[M]) IsCallbacksEnabled() bool { return components.IsCallbacks
 func (m *middleware[M]) WrapInvokableToolCall(
 	ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.InvokableToolCallEndpoint, error) {
-	return sources.Explained(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
+	return explained(m.engine.explainer(ctx, call), textResult, endpoint), nil
 }
 
 func (m *middleware[M]) WrapStreamableToolCall(
 	ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.StreamableToolCallEndpoint, error) {
-	return sources.ExplainedStream(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
+	return explainedStream(m.engine.explainer(ctx, call), textResult, endpoint), nil
 }
 
 func (m *middleware[M]) WrapEnhancedInvokableToolCall(
 	ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedInvokableToolCallEndpoint, error) {
-	return sources.Explained(m.engine.explainer(ctx, call), sources.EnhancedResult, endpoint), nil
+	return explained(m.engine.explainer(ctx, call), enhancedResult, endpoint), nil
 }
 
 func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 	ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedStreamableToolCallEndpoint, error) {
-	return sources.ExplainedStream(m.engine.explainer(ctx, call), sources.EnhancedResult, endpoint), nil
+	return explainedStream(m.engine.explainer(ctx, call), enhancedResult, endpoint), nil
 }
 
 // WithoutNative returns a chat model that takes native requests although chatModel's adapter

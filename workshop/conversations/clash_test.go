@@ -296,6 +296,7 @@ func TestOddParameters(t *testing.T) {
 		var told []*toolsearch.FailureEvent
 		newMiddleware[chat](t, toolsearch.Config{Index: tt.index, DynamicTools: []tool.BaseTool{tt.tool}, OnEvent: hearing(&told)})
 		require.Len(t, told, 1, "the failure events")
+		assert.Equal(t, "odd", told[0].Tool)
 		assert.ErrorContains(t, told[0].Err, tt.want)
 	}
 	o := running(t, way{}, toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("odd", schemaOf(t, oddSchema))}})(selecting("odd"))
