@@ -143,7 +143,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	if r.scope.allowed != nil {
 		r.tools = make([]tool.BaseTool, 0, len(view.Tools))
 		for i, t := range view.Tools {
-			if r.scope.sees(i) {
+			if r.scope.has(i) {
 				r.tools = append(r.tools, t)
 			}
 		}
@@ -158,7 +158,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 func (e *engine) announce(r *run) {
 	switch {
 	case r.hidesNone:
-		r.reminder = newReminder(r.scope, r.scope.sees, e.config)
+		r.reminder = newReminder(r.scope, r.scope.has, e.config)
 	case r.scope.allowed == nil:
 		r.reminder = r.edition.announcement()
 	default:
@@ -171,7 +171,7 @@ func (e *engine) announce(r *run) {
 func (e *engine) hidesNone(r *run) bool {
 	counted := len(r.tools) // tools that count towards MaxLoaded
 	for _, doc := range r.always {
-		if r.scope.sees(doc) {
+		if r.scope.has(doc) {
 			counted--
 		}
 	}
@@ -185,7 +185,7 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 	if !clash || r.yielded[name] {
 		return
 	}
-	if r.scope.sees(doc) {
+	if r.scope.has(doc) {
 		problem := r.snapshot.Yields(doc)
 		e.events.emit(ctx, (*FailureEvent)(&problem))
 	}
@@ -214,7 +214,7 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 		}
 		r.recordOwnTool(t.Name)
 		doc, dynamic := r.owns(t.Name)
-		if dynamic && (!r.scope.sees(doc) || !given.Add(doc)) {
+		if dynamic && (!r.scope.has(doc) || !given.Add(doc)) {
 			e.yield(ctx, r, t.Name)
 			isLater = true
 		}

@@ -129,7 +129,7 @@ func (f *converter) fresh(result resultView) (resultView, bool) {
 	docs := f.run.effectOf(&result).loads
 	var fresh []int
 	for _, doc := range docs {
-		if f.run.scope.sees(doc) && f.loaded.Has(doc) && f.given.Add(doc) {
+		if f.run.scope.has(doc) && f.loaded.Has(doc) && f.given.Add(doc) {
 			f.shown.Add(doc)
 			fresh = append(fresh, doc)
 		}
@@ -158,7 +158,7 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	if r.hidesNone || r.mode == dispatchMode {
 		loaded = conversation.NewLoadSet(len(r.scope.docs))
 		for doc := range r.scope.docs {
-			if r.scope.sees(doc) && (r.hidesNone || r.isAlways(doc)) {
+			if r.scope.has(doc) && (r.hidesNone || r.isAlways(doc)) {
 				loaded.Add(doc)
 			}
 		}
@@ -179,7 +179,7 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	next.deferred = slices.Grow(next.deferred, len(r.scope.docs))
 	for doc := range r.scope.docs {
 		switch {
-		case ordinary.Has(doc) || !r.scope.sees(doc):
+		case ordinary.Has(doc) || !r.scope.has(doc):
 		case loaded.Has(doc):
 			next.deferred = append(next.deferred, conversation.MarkLoaded(r.scope.docs[doc].Info, r.names.search))
 		default:

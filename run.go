@@ -94,7 +94,7 @@ func (r *run) docsNamed(names []string) (docs []int) {
 func (r *run) infos(docs []int) []*schema.ToolInfo {
 	list := make([]*schema.ToolInfo, 0, len(docs))
 	for _, doc := range docs {
-		if r.scope.sees(doc) {
+		if r.scope.has(doc) {
 			list = append(list, r.scope.docs[doc].Info)
 		}
 	}

@@ -70,8 +70,8 @@ func (c *Catalog) all() scope {
 	return scope{Catalog: c, byName: c.byName, prompt: c.prompt, perNamespace: -1}
 }
 
-// sees reports whether the document is in the scope.
-func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }
+// has reports whether the document is in the scope.
+func (c scope) has(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }
 
 // size returns the number of tools in the scope.
 func (c scope) size() int {
@@ -81,7 +81,7 @@ func (c scope) size() int {
 	return c.allowed.Len()
 }
 
-// filter returns sees as a Query has it: nil means all documents.
+// filter returns the scope as a Query.Allowed: nil means all documents.
 func (c scope) filter() func(doc int) bool {
 	if c.allowed == nil {
 		return nil
@@ -323,7 +323,7 @@ func (c scope) withNamed(matches []Match, limit int) []Match {
 				doc, known = c.byName[prefix+word]
 			}
 			isName := known && len(named) < maxNamed && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // not "search"
-			if isName && c.sees(doc) && c.docs[doc].Namespace == of.Namespace && (c.isSeen == nil || !c.isSeen(doc)) &&
+			if isName && c.has(doc) && c.docs[doc].Namespace == of.Namespace && (c.isSeen == nil || !c.isSeen(doc)) &&
 				len(withoutMatches([]string{c.docs[doc].Name}, slices.Concat(matches, named))) > 0 {
 				named = append(named, Match{Info: c.docs[doc].Info})
 			}

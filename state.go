@@ -177,7 +177,7 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 // that result, and so stays loaded.
 func (r *run) restrict(s *conversation.LoadSet, limit int, busy []int) {
 	if r.scope.allowed != nil {
-		s.Keep(r.scope.sees)
+		s.Keep(r.scope.has)
 	}
 	if limit > 0 && !r.hidesNone {
 		s.Evict(limit, busy, func(doc int) bool { return r.isAlways(doc) || s.ByResult.Has(doc) })
