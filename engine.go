@@ -111,21 +111,21 @@ func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, 
 
 // newRun asks Source and Filter and returns a run. own are the names of the agent's own tools.
 func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
-	edition, seen, view, err := e.editions.current(ctx)
+	edition, unfiltered, view, err := e.editions.current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: view.Tools, scope: seen, yielded: make(map[string]bool),
+		tools: view.Tools, scope: unfiltered, yielded: make(map[string]bool),
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
-	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(seen.allowed)
+	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(unfiltered.allowed)
 	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
 		r.session = NewSession()
 	}
 	if e.config.Filter != nil {
-		r.scope.allowed = seen.filtered(ctx, e.config.Filter, &edition.filters, e.events)
+		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
 	}
 	if r.scope.allowed != nil {
 		r.scope.byName = edition.catalog.settled(r.scope.allowed)
@@ -148,7 +148,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 			}
 		}
 	}
-	r.scope.down = e.editions.down(&r.scope, seen, view)
+	r.scope.down = e.editions.down(&r.scope, unfiltered, view)
 	r.hidesNone = e.hidesNone(r)
 	e.announce(r)
 	return r, nil
