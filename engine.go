@@ -333,7 +333,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
 	if !r.mode.translates() { // stillLoaded does it
-		convertResults(r, t, given, loaded, true)
+		r.convertResults(t, given, loaded)
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
