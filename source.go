@@ -117,8 +117,8 @@ func (e *editions) down(s *scope, seen scope, view *sources.Offer) (names []stri
 	for _, i := range view.Down {
 		has, sees := false, false
 		for doc := range view.Infos {
-			if view.Of[doc] == i && seen.sees(doc) {
-				has, sees = true, sees || s.sees(doc)
+			if view.Of[doc] == i && seen.has(doc) {
+				has, sees = true, sees || s.has(doc)
 			}
 		}
 		if name := e.groups[i].Name; name != "" && len(names) < maxDown && (sees || !has && e.config.Filter == nil) {
@@ -233,7 +233,7 @@ func (e *editions) publish(next *edition) {
 func (e *editions) changeOf(seen scope, ed *edition, view *sources.Offer) *CatalogEvent {
 	change := &CatalogEvent{Tools: seen.size(), Added: view.Added, Removed: view.Removed, Groups: view.Changed, Duration: ed.took}
 	for doc := range seen.docs {
-		if seen.sees(doc) {
+		if seen.has(doc) {
 			change.Tokens += seen.tokensOf(doc)
 		}
 	}
