@@ -89,7 +89,7 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := search.Positions(infos); err != nil {
+	if err := naming.CheckDistinct(infos); err != nil {
 		return nil, err
 	}
 	return newCatalog(ctx, infos, nil, nil, config, &Catalog{})
