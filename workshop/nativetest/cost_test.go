@@ -40,7 +40,7 @@ func billed() (tools []tool.BaseTool, infos []*schema.ToolInfo, c cost.Conversat
 		if err != nil {
 			panic(err)
 		}
-		tools, infos = append(tools, echo{info}), append(infos, info)
+		tools, infos = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}}), append(infos, info)
 	}
 	c = cost.Script(infos, cost.Shape{History: 2000, Calls: 5, Loads: 2, Result: 20})
 	c.System = 3 // "Be brief."
