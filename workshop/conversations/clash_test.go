@@ -19,32 +19,6 @@ import (
 
 // Tools of one name: the agent's own, those of other middlewares, and definitions that providers refuse.
 
-func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
-	for _, tt := range []struct {
-		most, ceiling     int // MaxResults, MaxResultsCap
-		unasked, thousand int // results of a query that asks for no number, and of a query that asks for 1000
-	}{
-		{0, 0, toolsearch.DefaultMaxResults, toolsearch.DefaultMaxResultsCap},
-		{7, 0, 7, toolsearch.DefaultMaxResultsCap},
-		{60, 0, 60, 60},
-		{0, 60, toolsearch.DefaultMaxResults, 60},
-		{0, 3, 3, 3},
-		{2, 4, 2, 4},
-	} {
-		tool := searchTool(t, toolsearch.Config{DynamicTools: numberedTools(70), MaxResults: tt.most,
-			Limits: toolsearch.Limits{MaxResultsCap: tt.ceiling}})
-		for arguments, want := range map[string]int{
-			`{"query":"tool"}`:                                            tt.unasked,
-			`{"query":"tool","max_results":1000}`:                         tt.thousand,
-			`{"query":"tool","max_results":1}`:                            1,
-			`{"query":"select:` + strings.Join(toolNames(70), ",") + `"}`: 70, // a selection has no limit
-		} {
-			text := testtools.Must(tool.InvokableRun(t.Context(), arguments))(t)
-			assert.Len(t, answerOf(t, text).Matches, want, "%+v, %.50s", tt, arguments)
-		}
-	}
-}
-
 // addingMiddleware gives an agent tools, as other middlewares do.
 type addingMiddleware[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
