@@ -228,8 +228,7 @@ func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.Typ
 	ctx := context.Background()
 	reducing := func(config reduction.TypedConfig[M]) func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 		return func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			middleware := testtools.Must(reduction.NewTyped(ctx, &config))(t)
-			return middleware
+			return testtools.Must(reduction.NewTyped(ctx, &config))(t)
 		}
 	}
 	return map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M]{

@@ -285,8 +285,7 @@ func newMiddleware[M adk.MessageType](t testing.TB, config toolsearch.Config) ad
 	if config.DynamicTools == nil && config.Groups == nil {
 		config.DynamicTools = testtools.NewsTools()
 	}
-	middleware := testtools.Must(toolsearch.NewTyped[M](context.Background(), &config))(t)
-	return middleware
+	return testtools.Must(toolsearch.NewTyped[M](context.Background(), &config))(t)
 }
 
 func over[M adk.MessageType](t *testing.T, tools ...tool.BaseTool) adk.TypedChatModelAgentMiddleware[M] {
@@ -350,8 +349,7 @@ func newAgent[M adk.MessageType](t testing.TB, config *adk.TypedChatModelAgentCo
 	if config.Name == "" {
 		config.Name, config.Description = "reporter", "Tells the news"
 	}
-	agent := testtools.Must(adk.NewTypedChatModelAgent(context.Background(), config))(t)
-	return agent
+	return testtools.Must(adk.NewTypedChatModelAgent(context.Background(), config))(t)
 }
 
 func toolsConfig(static ...tool.BaseTool) (config adk.ToolsConfig) {

@@ -247,8 +247,7 @@ func planOf(t *testing.T, executor adk.Agent, plan string, replans ...turn) adk.
 		ChatModel: toolCalling{toolsearchtest.NewModel[chat](replans...)},
 	})
 	require.NoError(t, err)
-	agent := testtools.Must(planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner}))(t)
-	return agent
+	return testtools.Must(planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner}))(t)
 }
 
 // replan is a replanner's turn that plans one more step, and respond is the turn that ends the plan.
