@@ -73,9 +73,7 @@ func prying(searchTool string) []turn {
 		ask("select:secret_mail,send_mail,get_secret_weather"), ask("select:Secret Mail,SECRET-MAIL"), ask("select:secret_mial"),
 		ask("select:get_secret_wether"),
 		ask("secrets"), ask("slack"),
-		callTool("add_tool", `{"tool_names":["secret_mail","list_stocks","secret_mial"]}`),
-		callTool("remove_tool", `{"tool_names":["secret_mail","list_stocks"]}`),
-		callTool("show_all_tools", `{}`),
+		adding("secret_mail,list_stocks,secret_mial"), removing("secret_mail,list_stocks"), calling("show_all_tools"),
 		callTools(
 			call{Name: "call_tool", Arguments: `{"name":"secret_mail","arguments":{}}`},
 			call{Name: "call_tool", Arguments: `{"name":"secret_mial","arguments":{}}`},

@@ -303,6 +303,34 @@ func with[M adk.MessageType](handlers ...adk.TypedChatModelAgentMiddleware[M]) *
 	return &adk.TypedChatModelAgentConfig[M]{Handlers: handlers}
 }
 
+// handler is another middleware of an agent.
+type handler[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	tools      []tool.BaseTool        // that it gives the agent
+	ownSession bool                   // for each run of the agent
+	rewrite    func(messages []M) []M // before each model call; nil leaves the messages alone
+}
+
+func (h *handler[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
+	if h.ownSession {
+		ctx = toolsearch.WithSession(ctx, toolsearch.NewSession())
+	}
+	next := *runCtx
+	next.Tools = append(slices.Clone(runCtx.Tools), h.tools...)
+	return ctx, &next, nil
+}
+
+func (h *handler[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M],
+	_ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+	next := *state
+	if h.rewrite != nil {
+		next.Messages = h.rewrite(state.Messages)
+	}
+	return ctx, &next, nil
+}
+
 // agentOver returns the config of an agent with one middleware.
 func agentOver[M adk.MessageType](t *testing.T, config toolsearch.Config) *adk.TypedChatModelAgentConfig[M] {
 	t.Helper()
@@ -408,6 +436,14 @@ func selecting(names string) turn { return searching(`{"query":"select:` + names
 
 // calling is a turn that calls a tool without arguments.
 func calling(name string) turn { return callTool(name, "{}") }
+
+// adding and removing are turns that load and unload tools under ProtocolSearchAdd.
+func adding(names string) turn {
+	return callTool("add_tool", `{"tool_names":["`+strings.ReplaceAll(names, ",", `","`)+`"]}`)
+}
+func removing(names string) turn {
+	return callTool("remove_tool", `{"tool_names":["`+strings.ReplaceAll(names, ",", `","`)+`"]}`)
+}
 
 func called(id, name, arguments string) call {
 	return call{ID: id, Name: name, Arguments: arguments}

@@ -189,8 +189,7 @@ func testResumeRemoves[M adk.MessageType](t *testing.T) {
 		adding := newMiddleware[M](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}})
 		return with(adding, approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}})
 	}
-	o := restartedOf(t, way{}, conversation{turns: []turn{callTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
-		callTool("remove_tool", `{"tool_names":["get_weather","list_stocks"]}`)}}, agent(), agent())
+	o := restartedOf(t, way{}, conversation{turns: []turn{adding("get_weather,send_mail"), removing("get_weather,list_stocks")}}, agent(), agent())
 	require.NoError(t, o.err)
 	assert.Contains(t, o.last().Messages[len(o.last().Messages)-1].Text, `{"removed":["get_weather"],"not_found":["list_stocks"]`)
 	assert.Equal(t, "search_tools add_tool show_all_tools remove_tool list_stocks send_mail", o.saw()[0])
@@ -325,8 +324,7 @@ func testRestartAgentTool[M adk.MessageType](t *testing.T, w way) {
 					outside, insider = toolsearchtest.NewModel[M](outer...), toolsearchtest.NewModel[M](inner...)
 					within := with(careful[M](t))
 					if own {
-						within = with(adk.TypedChatModelAgentMiddleware[M](ownSession[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{},
-							func() *toolsearch.Session { return toolsearch.NewSession() }}), careful[M](t))
+						within = with[M](&handler[M]{ownSession: true}, careful[M](t))
 					}
 					within.Name, within.Description, within.Model = "insider", "Knows", insider
 					config := with(careful[M](t))

@@ -95,12 +95,6 @@ func TestSessionIsBounded(t *testing.T) {
 func TestWhatIsInASession(t *testing.T) { everyWay(t, testWhatIsInASession) }
 
 func testWhatIsInASession(t *testing.T, w way) {
-	add := func(names string) turn {
-		return callTool("add_tool", `{"tool_names":["`+strings.ReplaceAll(names, ",", `","`)+`"]}`)
-	}
-	remove := func(name string) turn {
-		return callTool("remove_tool", `{"tool_names":["`+name+`"]}`)
-	}
 	const four = "search_tools add_tool show_all_tools remove_tool"
 	for _, tt := range []struct {
 		name   string
@@ -111,12 +105,12 @@ func testWhatIsInASession(t *testing.T, w way) {
 		want   []string
 	}{
 		{"removed tools leave the session", using(toolsearch.ProtocolSearchAdd), nil,
-			[]turn{add("send_mail,get_weather"), remove("send_mail")},
+			[]turn{adding("send_mail,get_weather"), removing("send_mail")},
 			[]string{four, four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
 		{"removed tools of an earlier run leave the session", using(toolsearch.ProtocolSearchAdd), []string{"send_mail", "get_weather"},
-			[]turn{remove("send_mail")}, []string{four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
+			[]turn{removing("send_mail")}, []string{four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
 		{"tools that are added again come last", using(toolsearch.ProtocolSearchAdd), nil,
-			[]turn{add("send_mail,get_weather"), remove("send_mail"), add("send_mail")},
+			[]turn{adding("send_mail,get_weather"), removing("send_mail"), adding("send_mail")},
 			[]string{four, four + " send_mail get_weather", four + " get_weather", four + " get_weather send_mail"},
 			[]string{"get_weather", "send_mail"}},
 		{"evicted tools leave the session", maxLoaded(1), nil, []turn{selecting("send_mail"), selecting("get_weather")},
@@ -198,19 +192,6 @@ func eachShared(t *testing.T, play func(t *testing.T, ctx context.Context, what 
 		play(t, toolsearch.WithSession(context.Background(), &session), func(name string) string { return name })
 		assert.Equal(t, loaded, session.Loaded(), "what the session has")
 	})
-}
-
-// ownSession is a handler that gives each run of its agent another session. A nil session means
-// none.
-type ownSession[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
-	own func() *toolsearch.Session
-}
-
-func (h ownSession[M]) BeforeAgent(
-	ctx context.Context, runCtx *adk.ChatModelAgentContext,
-) (context.Context, *adk.ChatModelAgentContext, error) {
-	return toolsearch.WithSession(ctx, h.own()), runCtx, nil
 }
 
 // inMessageWays runs a test in all ways of *schema.Message. Eino has some agents for this message
@@ -297,7 +278,7 @@ func TestSessionUnloads(t *testing.T) {
 }
 
 func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
-	add := callTool("add_tool", `{"tool_names":["send_mail"]}`)
+	add := adding("send_mail")
 	const metas = "search_tools add_tool show_all_tools remove_tool"
 	for name, tt := range map[string]struct {
 		protocol    toolsearch.Protocol
@@ -312,7 +293,7 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 	} {
 		session := toolsearch.NewSession(strings.Fields(tt.had)...)
 		ctx := toolsearch.WithSession(context.Background(), session)
-		insider := toolsearchtest.NewModel[M](callTool("remove_tool", `{"tool_names":["send_mail"]}`), say("Removed."))
+		insider := toolsearchtest.NewModel[M](removing("send_mail"), say("Removed."))
 		inner := agentOver[M](t, using(toolsearch.ProtocolSearchAdd))
 		inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
 		agent := agentOver[M](t, using(tt.protocol))

@@ -73,10 +73,6 @@ func (s *server) config() toolsearch.Config {
 	}
 }
 
-// Source is asked once a run. A CatalogEvent says how its answer changed the catalog. An answer that changes nothing
-// is not indexed, and has no event.
-func TestSource(t *testing.T) { everyWay(t, testSource) }
-
 // When one tool of a hundred changes, only its text is embedded.
 func TestSourceEmbedsWhatChanged(t *testing.T) {
 	e := &countingEmbedder{}
@@ -120,6 +116,10 @@ func (e *countingEmbedder) EmbedStrings(_ context.Context, texts []string, _ ...
 	}
 	return vectors, nil
 }
+
+// Source is asked once a run. A CatalogEvent says how its answer changed the catalog. An answer that changes nothing
+// is not indexed, and has no event.
+func TestSource(t *testing.T) { everyWay(t, testSource) }
 
 func testSource(t *testing.T, w way) {
 	s := &server{}
