@@ -10,9 +10,6 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/adk/prebuilt/planexecute"
-	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -204,37 +201,6 @@ func inMessageWays(t *testing.T, test func(t *testing.T, w way)) {
 		}
 	}
 }
-
-func transfer(to string) turn {
-	return callTool("transfer_to_agent", `{"agent_name":"`+to+`"}`)
-}
-
-// toolCalling is a model for agents that bind tools themselves.
-type toolCalling struct {
-	*toolsearchtest.Model[chat]
-}
-
-func (m toolCalling) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
-
-// planOf returns Eino's plan-execute agent over an executor. Its replanner plays turns.
-func planOf(t *testing.T, executor adk.Agent, plan string, replans ...turn) adk.Agent {
-	t.Helper()
-	ctx := context.Background()
-	planner, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{
-		ChatModelWithFormattedOutput: toolsearchtest.NewModel[chat](say(plan)),
-	})
-	require.NoError(t, err)
-	replanner, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{
-		ChatModel: toolCalling{toolsearchtest.NewModel[chat](replans...)},
-	})
-	require.NoError(t, err)
-	return testtools.Must(planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner}))(t)
-}
-
-// replan is a replanner's turn that plans one more step, and respond is the turn that ends the plan.
-func replan(step string) turn { return callTool("plan", `{"steps":["`+step+`"]}`) }
-
-var respond = callTool("respond", `{"response":"Done."}`)
 
 // Agents of two middlewares share a session at the same time, while it is marshalled. Run this test
 // with -race.
