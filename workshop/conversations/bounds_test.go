@@ -182,7 +182,7 @@ func testBudget(t *testing.T, w way) {
 		tools = append(tools, echo(&schema.ToolInfo{Name: names[i], Desc: "Sends mail " + brackets[:200*i],
 			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}))
 	}
-	list, selected := strings.Join(names, `","`), strings.Join(names, ",")
+	selected := strings.Join(names, ",")
 	for _, p := range protocols {
 		config := p.config
 		config.DynamicTools, config.Limits.MaxAnswerTokens, config.Limits.MaxResultsCap = tools, budget/4, 300
@@ -190,7 +190,7 @@ func testBudget(t *testing.T, w way) {
 		o := run(
 			callTool(p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`),
 			callTool(p.search, `{"query":"select:tool_099`+brackets[:50]+`","regex_pattern":"tool_099"}`),
-			callTool("add_tool", `{"tool_names":["`+list+`"]}`), callTool("remove_tool", `{"tool_names":["`+list+`"]}`),
+			adding(selected), removing(selected),
 			callTool("call_tool", `{"name":"`+names[99]+`","arguments":{"a":7}}`),
 			callTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`),
 			callTool(p.search, `{"misused_tool":"`+names[99]+`","problem":"`+brackets+`"}`),
