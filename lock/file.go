@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -38,9 +39,6 @@ import (
 
 // FileName is the usual name of a lock file.
 const FileName = "toolsearch.lock.json"
-
-// maxFileBytes is the size of the largest lock file that is read or written.
-const maxFileBytes = 64 << 20
 
 const version = "1"
 
@@ -75,12 +73,9 @@ func ReadFile(path string) (*File, error) {
 }
 
 func read(r io.Reader) (*File, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
+	data, err := toolfile.Read(r)
 	if err != nil {
 		return nil, err
-	}
-	if len(data) > maxFileBytes {
-		return nil, fmt.Errorf("more than %d MiB", maxFileBytes>>20)
 	}
 	value, err := readJSON(data)
 	if err != nil {
@@ -154,8 +149,8 @@ func (f *File) bytes() ([]byte, error) {
 		return nil, err
 	}
 	data := append(escapeHidden(indented.Bytes()), '\n')
-	if len(data) > maxFileBytes {
-		return nil, fmt.Errorf("the lock file would have more than %d MiB", maxFileBytes>>20)
+	if len(data) > toolfile.MaxBytes { // ReadFile would refuse it
+		return nil, fmt.Errorf("the lock file would have more than %d MiB", toolfile.MaxBytes>>20)
 	}
 	return data, nil
 }
