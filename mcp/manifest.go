@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
@@ -25,7 +26,7 @@ type manifest struct {
 type storedList struct {
 	Entry        string            `json:"entry"`
 	Instructions string            `json:"instructions,omitempty"`
-	Pages        []json.RawMessage `json:"pages"`
+	Tools        []json.RawMessage `json:"tools"`
 }
 
 // read reads the lists of servers whose entry is the same as when they were stored.
@@ -50,12 +51,8 @@ func (m *manifest) read(filled map[string]Server) {
 		return
 	}
 	for name, l := range read {
-		for _, page := range l.Pages {
-			if _, err := elementsOf(page); err != nil {
-				l.Entry = ""
-			}
-		}
-		if l.Entry == m.entries[name] {
+		isList := !slices.ContainsFunc(l.Tools, func(definition json.RawMessage) bool { return !isObject(definition) })
+		if isList && l.Entry == m.entries[name] {
 			m.lists[name] = l
 		}
 	}
@@ -69,13 +66,13 @@ func (m *manifest) of(name string) storedList {
 }
 
 // keep replaces a server's list, and the file as a whole.
-func (m *manifest) keep(name, instructions string, pages []json.RawMessage) error {
+func (m *manifest) keep(name, instructions string, tools []json.RawMessage) error {
 	if m.path == "" {
 		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lists[name] = storedList{m.entries[name], instructions, pages}
+	m.lists[name] = storedList{m.entries[name], instructions, tools}
 	data, err := json.Marshal(m.lists)
 	if err != nil {
 		return err
