@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -162,39 +161,12 @@ func (f *File) bytes() ([]byte, error) {
 func (f *File) WriteFile(path string) error {
 	data, err := f.bytes()
 	if err == nil {
-		err = replaceFile(path, data)
+		err = toolfile.Replace(path, data, 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
 	return nil
-}
-
-func replaceFile(path string, data []byte) (err error) {
-	mode := os.FileMode(0o644)
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-		if info, err := os.Stat(path); err == nil {
-			mode = info.Mode().Perm()
-		}
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	if _, err := file.Write(data); err != nil {
-		return err
-	}
-	if err := errors.Join(file.Chmod(mode), file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
 
 // IDs returns the tools whose definitions are approved, sorted by namespace and name.

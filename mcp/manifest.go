@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -77,14 +75,5 @@ func (m *manifest) keep(name, instructions string, tools []json.RawMessage) erro
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(m.path), filepath.Base(m.path)+".*.tmp") // for this user alone
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is gone if everything went well
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), m.path)
+	return toolfile.Replace(m.path, data, 0o600)
 }
