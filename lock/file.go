@@ -131,16 +131,12 @@ func entryOf(id ID, value any) (d definition, err error) {
 func (f *File) bytes() ([]byte, error) {
 	namespaces := make(map[string]any)
 	for id, d := range f.tools {
-		parameters, err := readJSON([]byte(d.parameters))
-		if err != nil {
-			return nil, fmt.Errorf("%v: %w", id, err)
-		}
 		tools, ok := namespaces[id.Namespace].(map[string]any)
 		if !ok {
 			tools = make(map[string]any)
 			namespaces[id.Namespace] = tools
 		}
-		tools[id.Name] = map[string]any{"description": d.description, "parameters": parameters, "sha256": d.sum.String()}
+		tools[id.Name] = map[string]any{"description": d.description, "parameters": json.RawMessage(d.parameters), "sha256": d.sum.String()}
 	}
 	canonical := appendCanonical(nil, map[string]any{"lock_version": json.Number(version), "namespaces": namespaces})
 	var indented bytes.Buffer
