@@ -45,12 +45,12 @@ func (id ID) String() string {
 	return naming.Visible(id.Name, naming.MaxBytes) + " of " + naming.Visible(id.Namespace, 64)
 }
 
-// A Definition is what a lock knows of a tool: the part that a model reads. The order of the schema's
+// A definition is what a lock knows of a tool: the part that a model reads. The order of the schema's
 // keys does not matter. Tags, hints and whatever else the program knows of a tool are not part of it.
-type Definition struct {
+type definition struct {
 	ID
-	Description string // "" means none
-	Parameters  string // the JSON schema in canonical form
+	description string
+	parameters  string // the JSON schema in canonical form
 	sum         sum
 }
 
@@ -59,40 +59,34 @@ const noParameters = `{"properties":{},"type":"object"}`
 
 // define returns the definition of a document: the name, description and schema of its Info, if it
 // has one. It fails on a definition that cannot be locked, and then returns what can be read of it.
-func define(doc *search.Document) (d Definition, err error) {
-	d = Definition{ID: ID{doc.Namespace, doc.Name}, Description: doc.Description, Parameters: noParameters}
+func define(doc *search.Document) (d definition, err error) {
+	d = definition{ID: ID{doc.Namespace, doc.Name}, description: doc.Description, parameters: noParameters}
 	if doc.Info != nil {
-		d.Name, d.Description = doc.Info.Name, doc.Info.Desc
+		d.Name, d.description = doc.Info.Name, doc.Info.Desc
 		if doc.Info.ParamsOneOf != nil {
-			d.Parameters, err = parametersOf(doc.Info)
+			d.parameters, err = parametersOf(doc.Info)
 		}
 	}
-	return d.sealed(cmp.Or(d.check(), err))
-}
-
-// sealed returns the definition with its hash, unless there is an error.
-func (d Definition) sealed(err error) (Definition, error) {
-	if err == nil {
-		b := append([]byte(nil), `{"description":`...)
-		b = append(appendText(b, d.Description), `,"name":`...)
-		b = append(appendText(b, d.Name), `,"parameters":`...)
-		d.sum = sha256.Sum256(append(append(b, d.Parameters...), '}'))
-	}
+	err = cmp.Or(d.seal(), err)
 	return d, err
 }
 
-// check returns why a definition cannot be locked, apart from its parameters.
-func (d *Definition) check() error {
+// seal computes the hash of a definition, or returns why it cannot be locked, apart from its parameters.
+func (d *definition) seal() error {
 	switch {
 	case d.Name == "":
 		return errors.New("it has no name")
 	case len(d.Name) > maxNameBytes || len(d.Namespace) > maxNameBytes:
 		return fmt.Errorf("its name or namespace is longer than %d bytes", maxNameBytes)
-	case len(d.Description) > maxDescriptionBytes:
+	case len(d.description) > maxDescriptionBytes:
 		return fmt.Errorf("its description is longer than %d bytes", maxDescriptionBytes)
-	case !utf8.ValidString(d.Name) || !utf8.ValidString(d.Namespace) || !utf8.ValidString(d.Description):
+	case !utf8.ValidString(d.Name) || !utf8.ValidString(d.Namespace) || !utf8.ValidString(d.description):
 		return errors.New("its name, namespace or description is not UTF-8")
 	}
+	b := append([]byte(nil), `{"description":`...)
+	b = append(appendText(b, d.description), `,"name":`...)
+	b = append(appendText(b, d.Name), `,"parameters":`...)
+	d.sum = sha256.Sum256(append(append(b, d.parameters...), '}'))
 	return nil
 }
 
@@ -125,15 +119,15 @@ func parametersOf(info *schema.ToolInfo) (string, error) {
 // mended returns the definition that a catalog makes of d if d comes from a Source and providers
 // would refuse its schema. Whoever approved d has approved the mended definition, which says nothing
 // more. Without a need to mend, it is the zero value.
-func (d *Definition) mended() Definition {
-	s, err := schemacheck.Read([]byte(d.Parameters))
+func (d *definition) mended() definition {
+	s, err := schemacheck.Read([]byte(d.parameters))
 	if err != nil {
-		return Definition{}
+		return definition{}
 	}
-	info := &schema.ToolInfo{Name: d.Name, Desc: d.Description, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)}
+	info := &schema.ToolInfo{Name: d.Name, Desc: d.description, ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)}
 	info, refusal, _ := schemacheck.Mended(info)
 	if info == nil || refusal == nil {
-		return Definition{}
+		return definition{}
 	}
 	mended, _ := define(&search.Document{Info: info, Annotation: search.Annotation{Namespace: d.Namespace}})
 	return mended
@@ -142,21 +136,20 @@ func (d *Definition) mended() Definition {
 // A sum is a SHA-256.
 type sum [sha256.Size]byte
 
-// hash returns the hash by which a lock knows the definition, in hex. Finding.MarshalJSON says what is hashed.
-func (d Definition) hash() string { return hex.EncodeToString(d.sum[:]) }
+func (s sum) String() string { return hex.EncodeToString(s[:]) }
 
 // content returns a hash that a copy of the tool under another name shares: the hash of the
 // letters and digits of its description, and of its parameters. ok is false for a tool without a
 // description, since similar tools are then not copies.
-func (d *Definition) content() (s sum, ok bool) {
+func (d *definition) content() (s sum, ok bool) {
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) && !naming.IsHidden(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)
 		}
 		return -1
-	}, norm.NFKC.String(d.Description))
+	}, norm.NFKC.String(d.description))
 	if text == "" {
 		return sum{}, false
 	}
-	return sha256.Sum256([]byte(text + "\x00" + d.Parameters)), true
+	return sha256.Sum256([]byte(text + "\x00" + d.parameters)), true
 }

@@ -9,11 +9,11 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -39,15 +39,20 @@ import (
 // FileName is the usual name of a lock file.
 const FileName = "toolsearch.lock.json"
 
-// maxFileBytes is the size of the largest lock file that is read or written.
-const maxFileBytes = 64 << 20
-
 const version = "1"
 
 // A File holds the approved definitions of a lock file. The zero value has none. It is not safe
 // for concurrent use while it changes.
+//
+// A lock knows a definition by its SHA-256: the hash of the canonical form of
+// {"description": ..., "name": ..., "parameters": ...}. In Python it is
+//
+//	hashlib.sha256(json.dumps(definition, sort_keys=True, ensure_ascii=False,
+//		separators=(",", ":")).encode()).hexdigest()
+//
+// as long as both write numbers alike. The namespace is not part of it.
 type File struct {
-	tools map[ID]Definition
+	tools map[ID]definition
 }
 
 // ReadFile reads what WriteFile wrote. It fails on anything else, on a file of more than 64 MiB, and
@@ -67,12 +72,9 @@ func ReadFile(path string) (*File, error) {
 }
 
 func read(r io.Reader) (*File, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
+	data, err := toolfile.Read(r)
 	if err != nil {
 		return nil, err
-	}
-	if len(data) > maxFileBytes {
-		return nil, fmt.Errorf("more than %d MiB", maxFileBytes>>20)
 	}
 	value, err := readJSON(data)
 	if err != nil {
@@ -94,7 +96,7 @@ func fileOf(value any) (*File, error) {
 	if !ok || len(top) != 2 {
 		return nil, errors.New(`want "lock_version" and "namespaces" alone`)
 	}
-	f := &File{tools: make(map[ID]Definition)}
+	f := &File{tools: make(map[ID]definition)}
 	for namespace, value := range namespaces {
 		tools, ok := value.(map[string]any)
 		if !ok {
@@ -111,17 +113,16 @@ func fileOf(value any) (*File, error) {
 	return f, nil
 }
 
-func entryOf(id ID, value any) (Definition, error) {
+func entryOf(id ID, value any) (d definition, err error) {
 	fields, _ := value.(map[string]any)
 	description, isText := fields["description"].(string)
 	parameters, hasParameters := fields["parameters"]
 	hash, isHash := fields["sha256"].(string)
 	if !isText || !hasParameters || !isHash || len(fields) != 3 {
-		return Definition{}, errors.New(`want "description", "parameters" and "sha256" alone`)
+		return d, errors.New(`want "description", "parameters" and "sha256" alone`)
 	}
-	d := Definition{ID: id, Description: description, Parameters: string(appendCanonical(nil, parameters))}
-	d, err := d.sealed(d.check())
-	if err == nil && d.hash() != hash {
+	d = definition{ID: id, description: description, parameters: string(appendCanonical(nil, parameters))}
+	if err = d.seal(); err == nil && d.sum.String() != hash {
 		err = errors.New("its sha256 is not that of the definition beside it; has the file been edited by hand?")
 	}
 	return d, err
@@ -130,16 +131,12 @@ func entryOf(id ID, value any) (Definition, error) {
 func (f *File) bytes() ([]byte, error) {
 	namespaces := make(map[string]any)
 	for id, d := range f.tools {
-		parameters, err := readJSON([]byte(d.Parameters))
-		if err != nil {
-			return nil, fmt.Errorf("%v: %w", id, err)
-		}
 		tools, ok := namespaces[id.Namespace].(map[string]any)
 		if !ok {
 			tools = make(map[string]any)
 			namespaces[id.Namespace] = tools
 		}
-		tools[id.Name] = map[string]any{"description": d.Description, "parameters": parameters, "sha256": d.hash()}
+		tools[id.Name] = map[string]any{"description": d.description, "parameters": json.RawMessage(d.parameters), "sha256": d.sum.String()}
 	}
 	canonical := appendCanonical(nil, map[string]any{"lock_version": json.Number(version), "namespaces": namespaces})
 	var indented bytes.Buffer
@@ -147,8 +144,8 @@ func (f *File) bytes() ([]byte, error) {
 		return nil, err
 	}
 	data := append(escapeHidden(indented.Bytes()), '\n')
-	if len(data) > maxFileBytes {
-		return nil, fmt.Errorf("the lock file would have more than %d MiB", maxFileBytes>>20)
+	if len(data) > toolfile.MaxBytes { // ReadFile would refuse it
+		return nil, fmt.Errorf("the lock file would have more than %d MiB", toolfile.MaxBytes>>20)
 	}
 	return data, nil
 }
@@ -160,7 +157,7 @@ func (f *File) bytes() ([]byte, error) {
 func (f *File) WriteFile(path string) error {
 	data, err := f.bytes()
 	if err == nil {
-		err = replaceFile(path, data)
+		err = toolfile.Replace(path, data, 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
@@ -168,37 +165,8 @@ func (f *File) WriteFile(path string) error {
 	return nil
 }
 
-func replaceFile(path string, data []byte) (err error) {
-	mode := os.FileMode(0o644)
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-		if info, err := os.Stat(path); err == nil {
-			mode = info.Mode().Perm()
-		}
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-		}
-	}()
-	if _, err := file.Write(data); err != nil {
-		return err
-	}
-	if err := errors.Join(file.Chmod(mode), file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
-}
-
-// Definitions returns the approved definitions, sorted by namespace and name.
-func (f *File) Definitions() []Definition {
-	return slices.SortedFunc(maps.Values(f.tools), func(a, b Definition) int { return compareIDs(a.ID, b.ID) })
-}
+// IDs returns the tools whose definitions are approved, sorted by namespace and name.
+func (f *File) IDs() []ID { return slices.SortedFunc(maps.Keys(f.tools), compareIDs) }
 
 // Approve adds the definitions of documents: the name, description and schema of their Info, under
 // their Namespace. They replace earlier definitions of the same tools. It fails, and adds none, if two
@@ -206,7 +174,7 @@ func (f *File) Definitions() []Definition {
 // not UTF-8, a schema that cannot be written as JSON, and anything beyond 1 KiB of name or namespace,
 // 64 KiB of description and 1 MiB of schema.
 func (f *File) Approve(docs ...search.Document) error {
-	added := make(map[ID]Definition, len(docs))
+	added := make(map[ID]definition, len(docs))
 	for i := range docs {
 		d, err := define(&docs[i])
 		if other, twice := added[d.ID]; twice && other.sum != d.sum {
@@ -247,7 +215,7 @@ func (f *File) Verify(docs []search.Document) []Finding {
 	}
 	for id, was := range f.tools {
 		if !seen[id] {
-			findings = append(findings, Finding{Kind: Missing, ID: id, Was: &was})
+			findings = append(findings, Finding{Kind: Missing, ID: id, was: &was})
 		}
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return compareIDs(a.ID, b.ID) })
@@ -256,17 +224,16 @@ func (f *File) Verify(docs []search.Document) []Finding {
 
 // approved is a File that no longer changes, prepared for comparing.
 type approved struct {
-	tools  map[ID]Definition
+	tools  map[ID]definition
 	copies map[sum]ID // content -> the first tool that has it
 }
 
 func (f *File) approved() *approved {
 	a := &approved{tools: maps.Clone(f.tools), copies: make(map[sum]ID, len(f.tools))}
-	for _, d := range f.Definitions() {
+	for _, id := range slices.Backward(f.IDs()) { // of two with the same content, the first stays
+		d := f.tools[id]
 		if content, ok := d.content(); ok {
-			if _, taken := a.copies[content]; !taken {
-				a.copies[content] = d.ID
-			}
+			a.copies[content] = id
 		}
 	}
 	return a
@@ -283,20 +250,21 @@ func (a *approved) judge(doc *search.Document) (f Finding, ok bool) {
 	as := d
 	if !known && d.Namespace != "" { // a Group may show the tool under another name than its own
 		as.Name = cmp.Or(doc.Original, strings.TrimPrefix(d.Name, naming.PrefixOf(d.Namespace)+"__"))
-		as, _ = as.sealed(as.check())
-		was, known = a.tools[as.ID]
+		if as.seal() == nil {
+			was, known = a.tools[as.ID]
+		}
 	}
 	if known && (was.sum == as.sum || was.mended().sum == as.sum) {
 		return Finding{ID: d.ID}, true
 	}
-	f = Finding{Kind: New, ID: d.ID, Is: &d}
+	f = Finding{Kind: New, ID: d.ID, is: &d}
 	if content, ok := d.content(); ok {
 		if original, copied := a.copies[content]; copied && original != d.ID {
 			f.Kind, f.Original = Copied, original
 		}
 	}
 	if known {
-		f.Kind, f.Was = Changed, &was
+		f.Kind, f.was = Changed, &was
 	}
 	return f, false
 }

@@ -18,6 +18,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
+func hashOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+// canonicalParameters are cityParameters as they are hashed.
+const canonicalParameters = `{"properties":{"city":{"description":"Name of the city","type":"string"}},"required":["city"],"type":"object"}`
+
 // The format, byte by byte.
 func TestFormat(t *testing.T) {
 	f := lockOf(t, document(t, "sky", "get_weather", "The \"weather\"\u202e of a city\n", cityParameters), search.Document{Name: "ping"})
@@ -55,11 +60,10 @@ func TestFormat(t *testing.T) {
   }
 }
 `
-	hash := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 	want = strings.NewReplacer(
-		"{ping}", hash(`{"description":"","name":"ping","parameters":{"properties":{},"type":"object"}}`),
-		"{weather}", hash(`{"description":"The \"weather\"`+"\u202e"+` of a city\n","name":"get_weather","parameters":`+
-			`{"properties":{"city":{"description":"Name of the city","type":"string"}},"required":["city"],"type":"object"}}`),
+		"{ping}", hashOf(`{"description":"","name":"ping","parameters":{"properties":{},"type":"object"}}`),
+		"{weather}", hashOf(`{"description":"The \"weather\"`+"\u202e"+` of a city\n","name":"get_weather","parameters":`+
+			canonicalParameters+`}`),
 	).Replace(want)
 	assert.Equal(t, want, bytesOf(t, f))
 	assert.Equal(t, "{\n  \"lock_version\": 1,\n  \"namespaces\": {}\n}\n", bytesOf(t, &lock.File{}))

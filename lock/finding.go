@@ -22,14 +22,15 @@ const (
 )
 
 // A Finding is one tool that is not as approved, or a place that Lint warns of. Its texts come from
-// a server: String and Diff are safe to print, the fields are not.
+// a server: String and Diff are safe to print, the fields are not. Diff and MarshalJSON tell what changed.
 type Finding struct {
 	Kind string // New, Changed, Copied, Missing or Refused; of Lint Hidden, Instructions or ForeignNames
 	ID
-	Original ID          // the approved tool that it copies, also for a Changed tool; zero means none
-	Was      *Definition // as approved; nil means not approved: New, Copied and Refused
-	Is       *Definition // as it is now; nil for Missing and Refused
-	Reason   string      // why it is Refused, or what Lint has found
+	Original ID     // the approved tool that it copies, also for a Changed tool; zero means none
+	Reason   string // why it is Refused, or what Lint has found
+
+	was *definition // as approved; nil means not approved: New, Copied and Refused
+	is  *definition // as it is now; nil for Missing and Refused
 }
 
 func compareIDs(a, b ID) int {
@@ -87,8 +88,8 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		changes = append(changes, map[string]any{"path": c.path, "was": c.was, "is": c.is})
 	}
 	object := map[string]any{"kind": f.Kind, "namespace": f.Namespace, "name": f.Name, "changes": changes}
-	if f.Is != nil {
-		object["sha256"] = f.Is.hash()
+	if f.is != nil {
+		object["sha256"] = f.is.sum.String()
 	}
 	if f.Original != (ID{}) {
 		object["original"] = map[string]any{"namespace": f.Original.Namespace, "name": f.Original.Name}
@@ -106,7 +107,7 @@ type change struct {
 	is   string // "" means that it is gone
 }
 
-// changes lists what is different between Was and Is. A new tool, with nothing before, and a
+// changes lists what is different between was and is. A new tool, with nothing before, and a
 // missing tool, with nothing after, have a change for each of their parts. A copy has a change of
 // its name.
 func (f Finding) changes() (list []change) {
@@ -119,12 +120,12 @@ func (f Finding) changes() (list []change) {
 		add("name", f.Original.String(), f.ID.String())
 		return list
 	}
-	was, is := cmp.Or(f.Was, &Definition{}), cmp.Or(f.Is, &Definition{})
-	add("description", was.Description, is.Description)
-	before, errBefore := readJSON([]byte(was.Parameters))
-	after, errAfter := readJSON([]byte(is.Parameters))
+	was, is := cmp.Or(f.was, &definition{}), cmp.Or(f.is, &definition{})
+	add("description", was.description, is.description)
+	before, errBefore := readJSON([]byte(was.parameters))
+	after, errAfter := readJSON([]byte(is.parameters))
 	if errBefore != nil || errAfter != nil { // new or missing
-		add("parameters", was.Parameters, is.Parameters)
+		add("parameters", was.parameters, is.parameters)
 		return list
 	}
 	compareJSON("parameters", before, after, add)

@@ -84,7 +84,7 @@ func readValue(decoder *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// appendCanonical appends the canonical form of a value as readJSON reads it.
+// appendCanonical appends the canonical form of a value as readJSON reads it. A json.RawMessage is in that form.
 func appendCanonical(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -92,6 +92,8 @@ func appendCanonical(b []byte, value any) []byte {
 	case bool:
 		return strconv.AppendBool(b, v)
 	case json.Number:
+		return append(b, v...)
+	case json.RawMessage:
 		return append(b, v...)
 	case string:
 		return appendText(b, v)

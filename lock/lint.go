@@ -43,7 +43,7 @@ const (
 // Diff writes it. A Reason of Lint is safe to print. Lint finds hints, not proofs: a warning may be
 // harmless, and a definition without warnings may still mean harm.
 func Lint(docs []search.Document) []Finding {
-	definitions := make([]Definition, len(docs))
+	definitions := make([]definition, len(docs))
 	for i := range docs {
 		definitions[i], _ = define(&docs[i]) // a definition that cannot be locked may still reach a model
 	}
@@ -52,8 +52,8 @@ func Lint(docs []search.Document) []Finding {
 	for _, d := range definitions {
 		l := &linter{id: d.ID, left: maxLintBytes, owners: owners}
 		l.hidden("name", d.Name)
-		l.text("description", d.Description)
-		if value, err := readJSON([]byte(d.Parameters)); err == nil {
+		l.text("description", d.description)
+		if value, err := readJSON([]byte(d.parameters)); err == nil {
 			l.value("parameters", value)
 		}
 		warnings = append(warnings, l.warnings...)
@@ -164,7 +164,7 @@ func fold(s string) string {
 
 // ownersOf returns the names that look like tools', with the namespaces that have a tool of the name,
 // up to two: whole names of tools and their names within their namespaces.
-func ownersOf(definitions []Definition) map[string][]string {
+func ownersOf(definitions []definition) map[string][]string {
 	all := make(map[string][]string)
 	for _, d := range definitions {
 		// Some servers spell the namespace differently within the name.

@@ -178,16 +178,13 @@ func TestFindingsAsJSON(t *testing.T) {
 		document(t, "evil\u202e", "weather", "Current weather of a city", cityParameters),
 		document(t, "", "ping", "Hid\u200bden", ""), search.Document{Name: "a\xff"}))
 	text := testtools.Must(json.Marshal(findings))(t)
-	hash := func(i int) string {
-		is := findings[i].Is
-		canonical := `{"description":"` + is.Description + `","name":"` + is.Name + `","parameters":` + is.Parameters + `}`
-		return fmt.Sprintf(`"sha256":"%x"`, sha256.Sum256([]byte(canonical)))
-	}
+	ping := hashOf(`{"description":"Hid` + "\u200b" + `den","name":"ping","parameters":{"properties":{},"type":"object"}}`)
+	weather := hashOf(`{"description":"Current weather of a city","name":"weather","parameters":` + canonicalParameters + `}`)
 	assert.Equal(t, `[{"changes":[],"kind":"refused","name":"a`+"\ufffd"+`","namespace":"",`+
 		`"reason":"its name, namespace or description is not UTF-8"},`+
-		`{"changes":[{"is":"Hid\u200bden","path":"description","was":""}],"kind":"changed","name":"ping","namespace":"",`+hash(1)+`},`+
+		`{"changes":[{"is":"Hid\u200bden","path":"description","was":""}],"kind":"changed","name":"ping","namespace":"","sha256":"`+ping+`"},`+
 		`{"changes":[{"is":"weather of evil\\u202e","path":"name","was":"get_weather of sky"}],"kind":"copied","name":"weather",`+
-		`"namespace":"evil\u202e","original":{"name":"get_weather","namespace":"sky"},`+hash(2)+`}]`, string(text))
+		`"namespace":"evil\u202e","original":{"name":"get_weather","namespace":"sky"},"sha256":"`+weather+`"}]`, string(text))
 }
 
 // A diff of a hostile definition stays short.
@@ -398,7 +395,6 @@ func TestPropertiesOfFiles(t *testing.T) {
 		require.NotRegexp(t, `[^\P{C}\n]`, text, "hidden characters in the file")
 		read := testtools.Must(lock.Read(strings.NewReader(text)))(t)
 		require.Equal(t, text, bytesOf(t, read), "read and written again")
-		require.Equal(t, f.Definitions(), read.Definitions())
 
 		// One letter more in one tool.
 		changed := docs[0]

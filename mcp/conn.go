@@ -158,7 +158,7 @@ func (c *conn) info() Info {
 // A list is a server's tools at a time.
 type list struct {
 	from      *conn
-	pages     []json.RawMessage // as the server sent them
+	tools     []json.RawMessage // as the server sent them
 	at        time.Time
 	ttl       time.Duration
 	isPrivate bool // only the user who asked may have it again
@@ -168,8 +168,8 @@ type list struct {
 func (c *conn) list(ctx context.Context) (*list, error) {
 	c.guard.changed.Store(false)
 	got := &list{from: c, at: time.Now(), ttl: maxAge}
-	cursor, size, tools := "", 0, 0
-	for {
+	cursor, size := "", 0
+	for pages := 1; ; pages++ {
 		answer, err := await(ctx, func() (*sdk.ListToolsResult, error) {
 			return c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		})
@@ -177,21 +177,21 @@ func (c *conn) list(ctx context.Context) (*list, error) {
 			return nil, c.guard.explain(ctx, "tools/list", err)
 		}
 		p := c.guard.takePage()
-		elements, err := elementsOf(p.Tools)
-		got.pages = append(got.pages, p.Tools)
+		got.tools = append(got.tools, p.tools...)
+		for _, t := range p.tools {
+			size += len(t)
+		}
 		got.ttl = min(got.ttl, time.Duration(max(0, min(p.TTL, maxAge.Seconds()*1000)))*time.Millisecond)
 		got.isPrivate = got.isPrivate || p.Scope == "private"
-		size, tools = size+len(p.Tools), tools+len(elements)
 		switch {
-		case err != nil:
-		case tools > maxTools:
+		case len(got.tools) > maxTools:
 			err = fmt.Errorf("it has more than %d tools", maxTools)
 		case size > maxBytes:
 			err = fmt.Errorf("it sent more than %d MiB", maxBytes>>20)
 		case answer.NextCursor == "":
 			return got, nil
-		case answer.NextCursor == cursor || len(got.pages) == maxPages:
-			err = fmt.Errorf("its list of tools has no end: page %d is not the last", len(got.pages))
+		case answer.NextCursor == cursor || pages == maxPages:
+			err = fmt.Errorf("its list of tools has no end: page %d is not the last", pages)
 		}
 		if err != nil {
 			return nil, c.guard.fail(err)

@@ -47,9 +47,9 @@ type guard struct {
 
 // A page is a page of a server's list of tools.
 type page struct {
-	Tools json.RawMessage `json:"tools"`
-	TTL   float64         `json:"ttlMs"`      // in milliseconds
-	Scope string          `json:"cacheScope"` // "private" if only the user who asked may keep the page
+	TTL   float64           `json:"ttlMs"`      // in milliseconds
+	Scope string            `json:"cacheScope"` // "private" if only the user who asked may keep the page
+	tools []json.RawMessage // objects, as the server sent them
 }
 
 func (g *guard) fail(err error) error {
@@ -160,16 +160,16 @@ func (g *guard) received(data []byte) ([]byte, error) {
 func (g *guard) takeIn(raw json.RawMessage, result map[string]json.RawMessage) error {
 	var p page
 	if json.Unmarshal(raw, &p) != nil {
-		p.TTL, p.Scope = 0, ""
+		p = page{}
 	}
-	if p.Tools = result["tools"]; len(p.Tools) == 0 || p.Tools[0] != '[' {
+	if json.Unmarshal(result["tools"], &p.tools) != nil || p.tools == nil {
 		return errors.New("its answer to tools/list has no list of tools")
 	}
-	var tools, readable []json.RawMessage
-	if err := json.Unmarshal(p.Tools, &tools); err != nil {
-		return err
-	}
-	for _, t := range tools {
+	readable := []json.RawMessage{}
+	for _, t := range p.tools {
+		if !isObject(t) {
+			return errors.New("its list of tools: want a tool, an object with a name")
+		}
 		if json.Unmarshal(t, new(sdk.Tool)) == nil {
 			readable = append(readable, t)
 		}
@@ -179,9 +179,7 @@ func (g *guard) takeIn(raw json.RawMessage, result map[string]json.RawMessage) e
 	g.mu.Unlock()
 	delete(result, "ttlMs")
 	data, err := json.Marshal(readable)
-	if result["tools"] = data; readable == nil {
-		result["tools"] = json.RawMessage("[]")
-	}
+	result["tools"] = data
 	return err
 }
 

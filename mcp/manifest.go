@@ -4,9 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"os"
-	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
@@ -25,7 +24,7 @@ type manifest struct {
 type storedList struct {
 	Entry        string            `json:"entry"`
 	Instructions string            `json:"instructions,omitempty"`
-	Pages        []json.RawMessage `json:"pages"`
+	Tools        []json.RawMessage `json:"tools"`
 }
 
 // read reads the lists of servers whose entry is the same as when they were stored.
@@ -50,12 +49,8 @@ func (m *manifest) read(filled map[string]Server) {
 		return
 	}
 	for name, l := range read {
-		for _, page := range l.Pages {
-			if _, err := elementsOf(page); err != nil {
-				l.Entry = ""
-			}
-		}
-		if l.Entry == m.entries[name] {
+		isList := !slices.ContainsFunc(l.Tools, func(definition json.RawMessage) bool { return !isObject(definition) })
+		if isList && l.Entry == m.entries[name] {
 			m.lists[name] = l
 		}
 	}
@@ -69,25 +64,16 @@ func (m *manifest) of(name string) storedList {
 }
 
 // keep replaces a server's list, and the file as a whole.
-func (m *manifest) keep(name, instructions string, pages []json.RawMessage) error {
+func (m *manifest) keep(name, instructions string, tools []json.RawMessage) error {
 	if m.path == "" {
 		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lists[name] = storedList{m.entries[name], instructions, pages}
+	m.lists[name] = storedList{m.entries[name], instructions, tools}
 	data, err := json.Marshal(m.lists)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(m.path), filepath.Base(m.path)+".*.tmp") // for this user alone
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is gone if everything went well
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), m.path)
+	return toolfile.Replace(m.path, data, 0o600)
 }

@@ -354,7 +354,7 @@ func TestManifest(t *testing.T) {
 	require.NoError(t, connect(t, filled).Close())
 	t.Setenv("MCP_TEST_URL", url+"/other")
 	assert.Nil(t, connect(t, filled).servers[0].first.stored, "the list of an entry that was another with its variables filled in")
-	require.NoError(t, os.WriteFile(file.Manifest, []byte(`{"one": {"pages": [5]}}`), 0o600))
+	require.NoError(t, os.WriteFile(file.Manifest, []byte(`{"one": {"tools": [5]}}`), 0o600))
 	names, _ := listOf(t, t.Context(), connect(t, file))
 	assert.Len(t, names, 3, "from the server, since the file is of no use")
 }

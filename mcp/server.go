@@ -67,7 +67,7 @@ func (s *server) caller(ctx context.Context) *caller {
 		}
 		c = &caller{of: s, key: key}
 		if !s.isPerCaller() {
-			c.stored = s.toolsOf(s.kept.of(s.name).Pages)
+			c.stored = s.toolsOf(s.kept.of(s.name).Tools)
 		}
 		s.callers[key] = c
 	}
@@ -209,9 +209,9 @@ func (c *caller) take(ctx context.Context, got *list) {
 	c.mu.Lock()
 	last, tools := c.list, c.tools
 	c.mu.Unlock()
-	if last == nil || !slices.EqualFunc(last.pages, got.pages, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-		if tools = c.of.toolsOf(got.pages); !c.of.isPerCaller() && !c.isOneTime(got) {
-			if err := c.of.kept.keep(c.of.name, c.info().Instructions, got.pages); err != nil {
+	if last == nil || !slices.EqualFunc(last.tools, got.tools, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+		if tools = c.of.toolsOf(got.tools); !c.of.isPerCaller() && !c.isOneTime(got) {
+			if err := c.of.kept.keep(c.of.name, c.info().Instructions, got.tools); err != nil {
 				c.of.tell(ctx, fmt.Errorf("manifest: %w", err))
 			}
 		}

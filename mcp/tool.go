@@ -26,26 +26,13 @@ type remote struct {
 
 var _ tool.InvokableTool = (*remote)(nil)
 
-// elementsOf returns the definitions on a page.
-func elementsOf(page json.RawMessage) (elements []json.RawMessage, err error) {
-	if err := json.Unmarshal(page, &elements); err != nil {
-		return nil, errors.New("its list of tools is not a list")
-	}
-	for _, element := range elements {
-		if element[0] != '{' {
-			return nil, errors.New("its list of tools: want a tool, an object with a name")
-		}
-	}
-	return elements, nil
-}
+// isObject reports whether JSON is an object, as a definition must be.
+func isObject(raw json.RawMessage) bool { return raw[0] == '{' }
 
-// toolsOf returns the tools on pages.
-func (s *server) toolsOf(pages []json.RawMessage) (tools []tool.BaseTool) {
-	for _, page := range pages {
-		elements, _ := elementsOf(page) // it has been checked
-		for _, definition := range elements {
-			tools = append(tools, s.toolOf(definition))
-		}
+// toolsOf returns the tools of definitions.
+func (s *server) toolsOf(definitions []json.RawMessage) (tools []tool.BaseTool) {
+	for _, definition := range definitions {
+		tools = append(tools, s.toolOf(definition))
 	}
 	return tools
 }

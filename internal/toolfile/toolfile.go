@@ -18,6 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -51,6 +53,28 @@ func Read(r io.Reader) ([]byte, error) {
 		err = fmt.Errorf("more than %d MiB", MaxBytes>>20)
 	}
 	return data, err
+}
+
+// Replace replaces a file as a whole: a concurrent reader, and a reader after a crash, finds the old file or
+// the new file. A file that is replaced keeps its mode; a new one gets mode. A symbolic link stays, and its target
+// is replaced.
+func Replace(path string, data []byte, mode os.FileMode) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+		if info, err := os.Stat(path); err == nil {
+			mode = info.Mode().Perm()
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is gone if everything went well
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 // A Tool is one definition as it was found. Its values are valid JSON of any kind, and any of

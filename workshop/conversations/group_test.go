@@ -489,7 +489,7 @@ func TestLockOfGroups(t *testing.T) {
 	require.Len(t, docs, 3)
 	var shown, own lock.File
 	require.NoError(t, shown.Approve(docs...))
-	assert.Equal(t, lock.ID{Namespace: "files", Name: "files__read_file"}, shown.Definitions()[1].ID)
+	assert.Equal(t, lock.ID{Namespace: "files", Name: "files__read_file"}, shown.IDs()[1])
 	for _, tl := range groups[0].Tools {
 		doc := search.DocumentOf(testtools.MustInfo(t, tl), nil)
 		doc.Namespace = "files"

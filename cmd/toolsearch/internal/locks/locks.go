@@ -207,16 +207,16 @@ func (c *command) write() int {
 			code = cli.Nothing
 		}
 	}
-	fmt.Fprintf(c.Out, "%s: %s\n", c.path, cli.Plural(len(c.file.Definitions()), "tool"))
+	fmt.Fprintf(c.Out, "%s: %s\n", c.path, cli.Plural(len(c.file.IDs()), "tool"))
 	return code
 }
 
 func (c *command) lockAll() int {
 	cli.Check(c.file.Approve(c.docs...))
-	for _, d := range c.file.Definitions() {
-		if len(c.warnings[d.ID]) > 0 {
-			fmt.Fprintln(c.Out, d.ID)
-			c.warn(d.ID)
+	for _, id := range c.file.IDs() {
+		if len(c.warnings[id]) > 0 {
+			fmt.Fprintln(c.Out, id)
+			c.warn(id)
 		}
 	}
 	if _, err := os.Stat(c.path); err == nil { // another program may have written the file meanwhile
