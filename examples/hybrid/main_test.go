@@ -22,7 +22,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // These tests use the real server and real vectors.
@@ -55,20 +54,6 @@ func running(t *testing.T) (*server, embedding.Embedder) {
 	s := testtools.Must(shared())(t)
 	e := testtools.Must(s.embedder(t.Context()))(t)
 	return s, e
-}
-
-// counting counts the texts an embedder is asked for.
-type counting struct {
-	embedding.Embedder
-	mu sync.Mutex
-	n  int
-}
-
-func (c *counting) EmbedStrings(ctx context.Context, texts []string, opts ...embedding.Option) ([][]float64, error) {
-	c.mu.Lock()
-	c.n += len(texts)
-	c.mu.Unlock()
-	return c.Embedder.EmbedStrings(ctx, texts, opts...)
 }
 
 // rankingSet returns the project's own catalog and queries.
@@ -115,29 +100,6 @@ func TestHybridOnRankingSet(t *testing.T) {
 		assert.Greater(t, all[2].recall, all[i].recall, "recall of the hybrid and of %s", part)
 		assert.Greater(t, all[2].mrr, all[i].mrr, "MRR of the hybrid and of %s", part)
 	}
-}
-
-// A restart embeds nothing and finds the same tools.
-func TestRestart(t *testing.T) {
-	_, e := running(t)
-	path := filepath.Join(t.TempDir(), "vectors")
-	var answers []string
-	for _, wantEmbedded := range []int{len(services.Tools()), 0} {
-		counter := &counting{Embedder: e}
-		catalog, err := toolsearch.NewCatalog(t.Context(), services.Tools(), &toolsearch.CatalogOptions{Index: toolsearch.EmbeddingOptions{
-			Embedder: counter, Model: model, Store: search.NewFileStore(path, 0), OnStoreError: func(err error) { assert.NoError(t, err) },
-		}.Index})
-		require.NoError(t, err)
-		assert.Equal(t, wantEmbedded, counter.n, "tools embedded")
-		result := testtools.Must(catalog.Search(t.Context(), "tell my colleagues", 5))(t)
-		require.Len(t, result.Matches, 5)
-		answer := ""
-		for _, m := range result.Matches {
-			answer += fmt.Sprintln(m.Info.Name, m.Score)
-		}
-		answers = append(answers, answer)
-	}
-	assert.Equal(t, answers[0], answers[1], "before the restart and after it")
 }
 
 // The whole program runs. The agent's second search has no embedding server and finds tools

@@ -161,29 +161,26 @@ func TestHistoryOfAnotherAdapter(t *testing.T) {
 		{"a native history goes on with references", true, "references"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			inDialects(t, messageAdapters, func(t *testing.T, a adapter[*schema.Message], d dialect, static, stream bool) {
-				if d.name == row.dialect {
-					testHistoryOfAnotherAdapter(t, a, d, setup{static: static, stream: stream, history: leftBehind(row.native)})
-				}
-			})
-			inDialects(t, agenticAdapters, func(t *testing.T, a adapter[*schema.AgenticMessage], d dialect, static, stream bool) {
-				if d.name == row.dialect {
-					testHistoryOfAnotherAdapter(t, a, d, setup{static: static, stream: stream, history: leftBehind(row.native)})
-				}
-			})
+			inDialects(t, messageAdapters, goesOn[*schema.Message](row.dialect, row.native))
+			inDialects(t, agenticAdapters, goesOn[*schema.AgenticMessage](row.dialect, row.native))
 		})
 	}
 }
 
-func testHistoryOfAnotherAdapter[M adk.MessageType](t *testing.T, a adapter[M], d dialect, s setup) {
-	server := provider.New(t, a.api, goOn...)
-	s.config = d.config
-	_, err := run(t, a.model(t, server), s)
-	assert.NoError(t, err)
-	before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
-	checkRequests(t, server.Requests(), d, s.static, []string{before, after, after})
-	assert.Contains(t, lastBody(server.Requests()), "list_stocks ran with", "the last request")
-	assert.Contains(t, lastBody(server.Requests()), "Rome", "the last request")
+// goesOn returns a test in one of the dialects.
+func goesOn[M adk.MessageType](in string, native bool) func(t *testing.T, a adapter[M], d dialect, static, stream bool) {
+	return func(t *testing.T, a adapter[M], d dialect, static, stream bool) {
+		if d.name != in {
+			return
+		}
+		server := provider.New(t, a.api, goOn...)
+		_, err := run(t, a.model(t, server), setup{config: d.config, static: static, stream: stream, history: leftBehind(native)})
+		assert.NoError(t, err)
+		before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
+		checkRequests(t, server.Requests(), d, static, []string{before, after, after})
+		assert.Contains(t, lastBody(server.Requests()), "list_stocks ran with", "the last request")
+		assert.Contains(t, lastBody(server.Requests()), "Rome", "the last request")
+	}
 }
 
 // TestNativeSearchIsTurnedOff runs natively first and continues in default mode with the messages of the

@@ -69,6 +69,17 @@ func fields(t *testing.T, body []byte) (all []field) {
 	return all
 }
 
+// elementsOf returns the elements of a list in a request's body.
+func elementsOf(t *testing.T, r provider.Request, key string) []string {
+	t.Helper()
+	for _, f := range fields(t, r.Body) {
+		if f.key == key {
+			return f.elements
+		}
+	}
+	return nil
+}
+
 // shortened replaces the search tool's long description by a few words, so the files do not
 // change with every word of the prompt.
 func shortened(element string) string {
@@ -174,18 +185,13 @@ func checkPrefix(t *testing.T, requests []provider.Request, key string) {
 	t.Helper()
 	var before []string
 	for i, r := range requests {
-		for _, f := range fields(t, r.Body) {
-			if f.key != key {
-				continue
-			}
-			now := slices.DeleteFunc(f.elements, func(e string) bool {
-				return key == "tools" && (strings.Contains(e, `"defer_loading":true`) || strings.Contains(e, `"type":"tool_search"`))
-			})
-			if n := commonPrefix(before, now); n < len(before) {
-				assert.Equal(t, at(before, n), at(now, n), "request %d: %s[%d] before and now", i, key, n)
-			}
-			before = now
+		now := slices.DeleteFunc(elementsOf(t, r, key), func(e string) bool {
+			return key == "tools" && (strings.Contains(e, `"defer_loading":true`) || strings.Contains(e, `"type":"tool_search"`))
+		})
+		if n := commonPrefix(before, now); n < len(before) {
+			assert.Equal(t, at(before, n), at(now, n), "request %d: %s[%d] before and now", i, key, n)
 		}
+		before = now
 	}
 }
 
@@ -288,12 +294,7 @@ func testOrderOfASchema[M adk.MessageType](t *testing.T, a adapter[M]) {
 
 // promptTools returns the tools of a request that are part of the prompt, which are those not
 // deferred.
-func promptTools(t *testing.T, r provider.Request) (tools []string) {
+func promptTools(t *testing.T, r provider.Request) []string {
 	t.Helper()
-	for _, f := range fields(t, r.Body) {
-		if f.key == "tools" {
-			tools = slices.DeleteFunc(slices.Clone(f.elements), func(e string) bool { return strings.Contains(e, `"defer_loading":true`) })
-		}
-	}
-	return tools
+	return slices.DeleteFunc(elementsOf(t, r, "tools"), func(e string) bool { return strings.Contains(e, `"defer_loading":true`) })
 }

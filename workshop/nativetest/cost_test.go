@@ -173,12 +173,10 @@ func TestBreakpointsAndReferences(t *testing.T) {
 	deferred := 0
 	for i, r := range server.Requests() {
 		assert.Len(t, requestOf(t, r.Body).Marks, 3, "breakpoints of request %d", i)
-		for _, f := range fields(t, r.Body) {
-			for _, element := range f.elements {
-				if f.key == "tools" && strings.Contains(element, `"defer_loading":true`) {
-					deferred++
-					assert.NotContains(t, element, `"cache_control"`, "request %d", i)
-				}
+		for _, element := range elementsOf(t, r, "tools") {
+			if strings.Contains(element, `"defer_loading":true`) {
+				deferred++
+				assert.NotContains(t, element, `"cache_control"`, "request %d", i)
 			}
 		}
 	}

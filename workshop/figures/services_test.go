@@ -1,25 +1,29 @@
-package services
+package main
 
 import (
-	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
-func TestCatalog(t *testing.T) {
-	assert.GreaterOrEqual(t, len(Tools()), 130)
+// The tools of the quickstart, which the examples, the figures and many tests share.
+
+func TestServicesAreDescribed(t *testing.T) {
+	assert.GreaterOrEqual(t, len(services.Tools()), 130)
 	legal := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	seen := map[string]bool{}
-	for _, b := range Tools() {
-		info := testtools.Must(b.Info(context.Background()))(t)
+	for _, b := range services.Tools() {
+		info := testtools.MustInfo(t, b)
 		assert.Regexp(t, legal, info.Name)
 		assert.False(t, seen[info.Name], "%s is there twice", info.Name)
 		seen[info.Name] = true
@@ -43,24 +47,24 @@ func checkProperties(t *testing.T, at string, s jsonSchema) {
 
 // A long table hides mistakes, such as a placeholder that names no parameter. Such a
 // placeholder appears in the result as a null that comes from no argument.
-func TestEveryToolRuns(t *testing.T) {
+func TestEveryServiceToolRuns(t *testing.T) {
 	null := regexp.MustCompile(`\bnull\b`)
-	for _, b := range Tools() {
-		s, name := schemaOf(t, b), nameOf(t, b)
+	for _, b := range services.Tools() {
+		s, name := schemaOf(t, b), testtools.MustInfo(t, b).Name
 
 		every := map[string]any{}
 		for param, p := range s.Properties {
 			every[param] = sample(param, p)
 		}
-		assert.NotRegexp(t, null, mustRun(t, b, every), "%s has a null although it got all arguments", name)
+		assert.NotRegexp(t, null, objectOf(t, b, every), "%s has a null although it got all arguments", name)
 
 		needed := map[string]any{}
 		for _, param := range s.Required {
 			needed[param] = every[param]
 		}
-		result := mustRun(t, b, needed)
+		result := objectOf(t, b, needed)
 		assert.NotRegexp(t, null, strings.ReplaceAll(result, `:null`, ""), "%s splices an argument without a default into a text", name)
-		assert.Equal(t, result, mustRun(t, b, needed), name)
+		assert.Equal(t, result, objectOf(t, b, needed), name)
 		if len(s.Required) > 0 {
 			assert.Regexp(t, `sample|4711`, result, "%s echoes none of its arguments", name)
 		}
@@ -71,7 +75,7 @@ func TestEveryToolRuns(t *testing.T) {
 			for param := range s.Properties {
 				all[param] = odd
 			}
-			mustRun(t, b, all)
+			objectOf(t, b, all)
 		}
 
 		for _, missing := range s.Required {
@@ -81,12 +85,12 @@ func TestEveryToolRuns(t *testing.T) {
 					fewer[param] = value
 				}
 			}
-			wantComplaint(t, run(t, b, encode(t, fewer)), missing)
+			wantComplaint(t, answerOf(t, b, encode(t, fewer)), missing)
 			fewer[missing] = nil
-			wantComplaint(t, run(t, b, encode(t, fewer)), missing)
+			wantComplaint(t, answerOf(t, b, encode(t, fewer)), missing)
 		}
 		for _, arguments := range []string{"", "{}", "null", "[]", `"text"`, `{"open":`} {
-			wantComplaint(t, run(t, b, arguments), s.Required...)
+			wantComplaint(t, answerOf(t, b, arguments), s.Required...)
 		}
 	}
 }
@@ -98,7 +102,7 @@ func wantComplaint(t *testing.T, result string, missing ...string) {
 	}
 }
 
-func TestRun(t *testing.T) {
+func TestServiceAnswers(t *testing.T) {
 	for _, tc := range []struct{ name, arguments, want string }{
 		{
 			"mcp__slack__send_direct_message", `{"users": ["U017"], "text": "say \"hi\" to <all> {users}"}`,
@@ -133,15 +137,15 @@ func TestRun(t *testing.T) {
 			`mcp__s3__list_buckets: the arguments must be a JSON object`,
 		},
 	} {
-		assert.Equal(t, tc.want, run(t, find(t, tc.name), tc.arguments), "%s(%s)", tc.name, tc.arguments)
+		assert.Equal(t, tc.want, answerOf(t, find(t, tc.name), tc.arguments), "%s(%s)", tc.name, tc.arguments)
 	}
 }
 
 func TestCreatedThingsDiffer(t *testing.T) {
 	create := find(t, "mcp__github__create_issue")
-	first := run(t, create, `{"owner": "acme", "repo": "gateway", "title": "One"}`)
-	second := run(t, create, `{"owner": "acme", "repo": "gateway", "title": "Two"}`)
-	reordered := run(t, create, `{ "title": "One", "repo": "gateway", "owner": "acme" }`)
+	first := answerOf(t, create, `{"owner": "acme", "repo": "gateway", "title": "One"}`)
+	second := answerOf(t, create, `{"owner": "acme", "repo": "gateway", "title": "Two"}`)
+	reordered := answerOf(t, create, `{ "title": "One", "repo": "gateway", "owner": "acme" }`)
 	assert.NotEqual(t, first, second)
 	assert.Equal(t, first, reordered)
 }
@@ -155,15 +159,12 @@ type jsonSchema struct {
 	Required    []string              `json:"required"`
 }
 
-// schemaOf takes the schema through JSON, the way a model is going to see it.
-func schemaOf(t *testing.T, b tool.BaseTool) jsonSchema {
+// schemaOf reads the schema from its JSON, which is what a model sees.
+func schemaOf(t *testing.T, b tool.BaseTool) (s jsonSchema) {
 	t.Helper()
-	info := testtools.Must(b.Info(context.Background()))(t)
-	converted := testtools.Must(info.ToJSONSchema())(t, info.Name)
-	text := testtools.Must(json.Marshal(converted))(t, info.Name)
-	var s jsonSchema
-	require.NoError(t, json.Unmarshal(text, &s), "%s: %s", info.Name, text)
-	require.Equal(t, "object", s.Type, "%s: schema %s", info.Name, text)
+	text := encode(t, testtools.Must(testtools.MustInfo(t, b).ToJSONSchema())(t))
+	require.NoError(t, json.Unmarshal([]byte(text), &s), text)
+	require.Equal(t, "object", s.Type, text)
 	return s
 }
 
@@ -187,41 +188,29 @@ func sample(name string, s jsonSchema) any {
 	return "sample " + name
 }
 
-func nameOf(t *testing.T, b tool.BaseTool) string {
-	t.Helper()
-	info := testtools.Must(b.Info(context.Background()))(t)
-	return info.Name
-}
-
 func find(t *testing.T, name string) tool.BaseTool {
 	t.Helper()
-	for _, b := range Tools() {
-		if nameOf(t, b) == name {
-			return b
-		}
-	}
-	require.FailNow(t, "no such tool", name)
-	return nil
+	i := slices.IndexFunc(services.Infos(), func(info *schema.ToolInfo) bool { return info.Name == name })
+	require.GreaterOrEqual(t, i, 0, name)
+	return services.Tools()[i]
 }
 
-func run(t *testing.T, b tool.BaseTool, arguments string) string {
+// answerOf calls a tool.
+func answerOf(t *testing.T, b tool.BaseTool, arguments string) string {
 	t.Helper()
-	invokable, ok := b.(tool.InvokableTool)
-	require.True(t, ok, "%s cannot be invoked", nameOf(t, b))
-	result := testtools.Must(invokable.InvokableRun(context.Background(), arguments))(t, "%s(%s)", nameOf(t, b), arguments)
-	return result
+	return testtools.Must(b.(tool.InvokableTool).InvokableRun(t.Context(), arguments))(t, arguments)
 }
 
-func mustRun(t *testing.T, b tool.BaseTool, arguments map[string]any) string {
+// objectOf calls a tool with complete arguments.
+func objectOf(t *testing.T, b tool.BaseTool, arguments map[string]any) string {
 	t.Helper()
-	result := run(t, b, encode(t, arguments))
-	assert.True(t, strings.HasPrefix(result, "{"), "%s does not return a JSON object: %s", nameOf(t, b), result)
-	assert.True(t, json.Valid([]byte(result)), "%s does not return JSON: %s", nameOf(t, b), result)
+	result := answerOf(t, b, encode(t, arguments))
+	var object map[string]any
+	assert.NoError(t, json.Unmarshal([]byte(result), &object), "%s: %s", testtools.MustInfo(t, b).Name, result)
 	return result
 }
 
 func encode(t *testing.T, v any) string {
 	t.Helper()
-	text := testtools.Must(json.Marshal(v))(t)
-	return string(text)
+	return string(testtools.Must(json.Marshal(v))(t))
 }
