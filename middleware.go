@@ -205,13 +205,12 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	var found []*schema.ToolInfo
 	t := read(codec, messages, &metaNames{})
 	defer t.release()
-	t.convert(func(string) bool { return true }, true, func(r resultView, _ *callView) (resultView, bool) {
-		if !r.native {
-			return r, false
+	for i := range t.answers {
+		if r := t.result(&t.answers[i]); r.native {
+			found = append(found, r.found...)
+			t.replace(&t.answers[i], r.asText(r.found))
 		}
-		found = append(found, r.found...)
-		return r.asText(r.found), true
-	})
+	}
 	messages = apply(codec, messages, t)
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
 		return messages, opts

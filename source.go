@@ -132,8 +132,8 @@ func (e *editions) down(filtered *scope, unfiltered scope, offer *sources.Offer)
 	for _, group := range offer.Down {
 		hasTools, seesOne := false, false
 		for doc, of := range offer.Of {
-			if of == group && unfiltered.sees(doc) {
-				hasTools, seesOne = true, seesOne || filtered.sees(doc)
+			if of == group && unfiltered.has(doc) {
+				hasTools, seesOne = true, seesOne || filtered.has(doc)
 			}
 		}
 		isKnown := seesOne || !hasTools && e.config.Filter == nil
@@ -250,7 +250,7 @@ func (e *editions) publish(next *edition) {
 func (e *editions) changeOf(unfiltered scope, ed *edition, offer *sources.Offer) *CatalogEvent {
 	change := &CatalogEvent{Tools: unfiltered.size(), Added: offer.Added, Removed: offer.Removed, Groups: offer.Changed, Duration: ed.took}
 	for doc := range unfiltered.docs {
-		if unfiltered.sees(doc) {
+		if unfiltered.has(doc) {
 			change.Tokens += unfiltered.tokensOf(doc)
 		}
 	}

@@ -142,14 +142,8 @@ func (d *Definition) mended() Definition {
 // A sum is a SHA-256.
 type sum [sha256.Size]byte
 
-// SHA256 returns the hash by which a lock knows the definition, in hex: the hash of the
-// canonical form of {"description": ..., "name": ..., "parameters": ...}. In Python it is
-//
-//	hashlib.sha256(json.dumps(definition, sort_keys=True, ensure_ascii=False,
-//		separators=(",", ":")).encode()).hexdigest()
-//
-// as long as both write numbers alike. The namespace is not part of it.
-func (d Definition) SHA256() string { return hex.EncodeToString(d.sum[:]) }
+// hash returns the hash by which a lock knows the definition, in hex. Finding.MarshalJSON says what is hashed.
+func (d Definition) hash() string { return hex.EncodeToString(d.sum[:]) }
 
 // content returns a hash that a copy of the tool under another name shares: the hash of the
 // letters and digits of its description, and of its parameters. ok is false for a tool without a

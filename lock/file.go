@@ -121,7 +121,7 @@ func entryOf(id ID, value any) (Definition, error) {
 	}
 	d := Definition{ID: id, Description: description, Parameters: string(appendCanonical(nil, parameters))}
 	d, err := d.sealed(d.check())
-	if err == nil && d.SHA256() != hash {
+	if err == nil && d.hash() != hash {
 		err = errors.New("its sha256 is not that of the definition beside it; has the file been edited by hand?")
 	}
 	return d, err
@@ -139,7 +139,7 @@ func (f *File) bytes() ([]byte, error) {
 			tools = make(map[string]any)
 			namespaces[id.Namespace] = tools
 		}
-		tools[id.Name] = map[string]any{"description": d.Description, "parameters": parameters, "sha256": d.SHA256()}
+		tools[id.Name] = map[string]any{"description": d.Description, "parameters": parameters, "sha256": d.hash()}
 	}
 	canonical := appendCanonical(nil, map[string]any{"lock_version": json.Number(version), "namespaces": namespaces})
 	var indented bytes.Buffer

@@ -74,8 +74,13 @@ func (f Finding) LogValue() slog.Value {
 //	{"kind": "changed", "namespace": "", "name": "send_mail", "sha256": "...",
 //	 "changes": [{"path": "description", "was": "...", "is": "..."}]}
 //
-// "sha256" is the hash of the definition as it is now. A copy also has "original". A refused
-// tool and what Lint finds have "reason".
+// "sha256" is the hash of the definition as it is now: of the canonical form of {"description": ..., "name": ...,
+// "parameters": ...}, without the namespace. As long as both write numbers alike, in Python it is
+//
+//	hashlib.sha256(json.dumps(definition, sort_keys=True, ensure_ascii=False,
+//		separators=(",", ":")).encode()).hexdigest()
+//
+// A copy also has "original". A refused tool and what Lint finds have "reason".
 func (f Finding) MarshalJSON() ([]byte, error) {
 	changes := []any{}
 	for _, c := range f.changes() {
@@ -83,7 +88,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	}
 	object := map[string]any{"kind": f.Kind, "namespace": f.Namespace, "name": f.Name, "changes": changes}
 	if f.Is != nil {
-		object["sha256"] = f.Is.SHA256()
+		object["sha256"] = f.Is.hash()
 	}
 	if f.Original != (ID{}) {
 		object["original"] = map[string]any{"namespace": f.Original.Namespace, "name": f.Original.Name}

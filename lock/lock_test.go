@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -177,7 +178,11 @@ func TestFindingsAsJSON(t *testing.T) {
 		document(t, "evil\u202e", "weather", "Current weather of a city", cityParameters),
 		document(t, "", "ping", "Hid\u200bden", ""), search.Document{Name: "a\xff"}))
 	text := testtools.Must(json.Marshal(findings))(t)
-	hash := func(i int) string { return `"sha256":"` + findings[i].Is.SHA256() + `"` }
+	hash := func(i int) string {
+		is := findings[i].Is
+		canonical := `{"description":"` + is.Description + `","name":"` + is.Name + `","parameters":` + is.Parameters + `}`
+		return fmt.Sprintf(`"sha256":"%x"`, sha256.Sum256([]byte(canonical)))
+	}
 	assert.Equal(t, `[{"changes":[],"kind":"refused","name":"a`+"\ufffd"+`","namespace":"",`+
 		`"reason":"its name, namespace or description is not UTF-8"},`+
 		`{"changes":[{"is":"Hid\u200bden","path":"description","was":""}],"kind":"changed","name":"ping","namespace":"",`+hash(1)+`},`+
