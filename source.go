@@ -26,8 +26,8 @@ import (
 //
 // Package sources waits for the Sources, and keeps what comes late. The code of an index may fail, hang,
 // or ignore its context too. So a build runs on a goroutine of its own, one at a time, and no lock is
-// held meanwhile. A run waits for it as it waits for a Source: no longer than the grace, or until the build
-// ends if the edition has no tools of a Source that has answered.
+// held meanwhile. A run waits for it no longer than for a Source that has answered before. Only a run without
+// tools of a Source that has answered waits until the build ends.
 
 // editions keeps the current edition.
 type editions struct {
@@ -86,7 +86,22 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 	return e, nil
 }
 
-// current returns the edition for a run that starts now, and what its callers have of it. The error is the context's.
+// current returns the edition for a run that starts now, the scope of what the run has of it before the Filter, and the
+// offer behind that scope. The error is the context's. No Source keeps the tools of another from a run:
+//
+//	the answer of a Source          this run has     later runs                          event
+//	is as before                    the tools        have the same                       none
+//	is different                    the new tools    have the new tools                  CatalogEvent
+//	comes after the grace           the last tools   have the new tools                  FailureEvent, unless the last was late too
+//	does not come in time           the last tools   have the last, ask after a timeout  FailureEvent, in later runs if they have none
+//	is an error, or has no tools    the last tools   ask again                           FailureEvent
+//	has some wrong tools            the others       have the others                     FailureEvent, CatalogEvent if the others are new
+//	has only wrong tools            the last tools   ask again                           FailureEvent
+//	makes the index fail            the last tools   ask again                           FailureEvent
+//	is not indexed in time          the last tools   have the last, ask after a timeout  FailureEvent, in later runs too
+//
+// The grace is sources.Grace, for an index too: if that comes later, so do the new tools. In time means in SourceTimeout. A
+// run that has no tools of a Source yet waits that long instead.
 func (e *editions) current(ctx context.Context) (*edition, scope, *sources.Offer, error) {
 	mine, failures := e.sources.Ask(ctx)
 	e.update(ctx, mine)
@@ -94,34 +109,35 @@ func (e *editions) current(ctx context.Context) (*edition, scope, *sources.Offer
 		return nil, scope{}, nil, ctx.Err()
 	}
 	e.mu.Lock()
-	last, view, unreported := e.last, e.sources.Offer(mine, failures), e.unreported
+	last, offer, unreported := e.last, e.sources.Offer(mine, failures), e.unreported
 	e.unreported = nil
 	e.mu.Unlock() // before a listener is called, which may do anything
-	seen := last.catalog.all()
-	seen.allowed = view.Docs
-	if view.IsChanged && e.events.listens() {
-		e.events.emit(ctx, e.changeOf(seen, last, view))
+	unfiltered := last.catalog.all()
+	unfiltered.allowed = offer.Docs
+	if offer.IsChanged && e.events.listens() {
+		e.events.emit(ctx, e.changeOf(unfiltered, last, offer))
 	}
 	for _, event := range unreported {
 		e.events.emit(ctx, event)
 	}
-	for _, p := range view.Problems {
+	for _, p := range offer.Problems {
 		e.events.emit(ctx, (*FailureEvent)(&p))
 	}
-	return last, seen, view, nil
+	return last, unfiltered, offer, nil
 }
 
-// down returns the names of the groups that do not answer, of those that a request may know: it may see one
-// of the group's last tools or, without a Filter, the group never had any.
-func (e *editions) down(s *scope, seen scope, view *sources.Offer) (names []string) {
-	for _, i := range view.Down {
-		has, sees := false, false
-		for doc := range view.Infos {
-			if view.Of[doc] == i && seen.has(doc) {
-				has, sees = true, sees || s.has(doc)
+// down returns the names of the groups that do not answer, as far as a request may know of them: it may see one
+// of the group's last tools or, without a Filter, the group has none. filtered is the scope of the request.
+func (e *editions) down(filtered *scope, unfiltered scope, offer *sources.Offer) (names []string) {
+	for _, group := range offer.Down {
+		hasTools, seesOne := false, false
+		for doc, of := range offer.Of {
+			if of == group && unfiltered.has(doc) {
+				hasTools, seesOne = true, seesOne || filtered.has(doc)
 			}
 		}
-		if name := e.groups[i].Name; name != "" && len(names) < maxDown && (sees || !has && e.config.Filter == nil) {
+		isKnown := seesOne || !hasTools && e.config.Filter == nil
+		if name := e.groups[group].Name; isKnown && name != "" && len(names) < maxDown {
 			names = append(names, naming.Safe(name))
 		}
 	}
@@ -131,19 +147,20 @@ func (e *editions) down(s *scope, seen scope, view *sources.Offer) (names []stri
 // maxDown is how many groups that do not answer a miss names.
 const maxDown = 5
 
-// update makes the pending change current, as far as this run waits for it.
+// update makes the pending change current, as far as this run waits for it. A build that another run began may lack
+// this run's answers. The next build has all of them, whichever run begins it, so a run waits at most twice.
 func (e *editions) update(ctx context.Context, mine sources.Callers) {
-	for range 2 { // the edition that another run is building may lack what this run asked for
+	for range 2 {
 		e.mu.Lock()
 		change := e.sources.Pending(mine)
-		isMine := change != nil && e.building == nil && (change.IsFirst || e.affordsBuild())
-		if isMine {
+		begins := change != nil && e.building == nil && (change.IsFirst || e.affordsBuild()) // this run begins the build
+		if begins {
 			e.building = make(chan struct{})
 			go e.build(context.WithoutCancel(ctx), change)
 		}
 		done := e.building
 		e.mu.Unlock()
-		if change == nil || done == nil || !isMine && !change.IsFirst {
+		if change == nil || done == nil || !begins && !change.IsFirst {
 			return
 		}
 		wait := time.Duration(0) // until it ends
@@ -156,7 +173,7 @@ func (e *editions) update(ctx context.Context, mine sources.Callers) {
 		case <-waiting.Done():
 		}
 		cancel()
-		if isMine {
+		if begins {
 			return
 		}
 	}
@@ -229,15 +246,15 @@ func (e *editions) publish(next *edition) {
 	e.last, e.unreported = next, append(e.unreported, events...)
 }
 
-// changeOf describes what changed in the tools that a run sees.
-func (e *editions) changeOf(seen scope, ed *edition, view *sources.Offer) *CatalogEvent {
-	change := &CatalogEvent{Tools: seen.size(), Added: view.Added, Removed: view.Removed, Groups: view.Changed, Duration: ed.took}
-	for doc := range seen.docs {
-		if seen.has(doc) {
-			change.Tokens += seen.tokensOf(doc)
+// changeOf describes what changed in the tools that a run has before the Filter.
+func (e *editions) changeOf(unfiltered scope, ed *edition, offer *sources.Offer) *CatalogEvent {
+	change := &CatalogEvent{Tools: unfiltered.size(), Added: offer.Added, Removed: offer.Removed, Groups: offer.Changed, Duration: ed.took}
+	for doc := range unfiltered.docs {
+		if unfiltered.has(doc) {
+			change.Tokens += unfiltered.tokensOf(doc)
 		}
 	}
-	change.ListTokens = tokens.Of(newReminder(seen, ed.isAlways, e.config).text)
+	change.ListTokens = tokens.Of(newReminder(unfiltered, ed.isAlways, e.config).text)
 	return change
 }
 

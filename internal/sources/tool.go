@@ -16,8 +16,8 @@ import (
 
 // The definitions of tools, and errors about several of them.
 
-// Definitions asks every tool for its definition, once. It fails on the first tool that usable fails
-// on. where begins the error's description of the tool.
+// Definitions asks every tool for its definition, once. It fails on the first tool that is not
+// usable. where begins the error's description of the tool.
 func Definitions(ctx context.Context, where string, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
 	infos := make([]*schema.ToolInfo, len(tools))
 	for i, t := range tools {
