@@ -288,11 +288,13 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 				}
 			}
 			return testtools.EchoTools(specs...), nil
+		}}, {Source: func(context.Context) ([]tool.BaseTool, error) { // nobody may see what changes in this group
+			return testtools.EchoTools("bell: Rings", fmt.Sprintf("bell_%d: Rings", asked.Load()%editions)), nil
 		}}},
 		Filter: func(ctx context.Context, doc toolsearch.Document) bool {
-			return strings.Contains(doc.Name, ctx.Value(allowedKey{}).(string)) || doc.Name == "clock"
+			return strings.Contains(doc.Name, ctx.Value(allowedKey{}).(string)) || doc.Name == "clock" || doc.Name == "bell"
 		},
-		AlwaysLoaded: []string{"clock"}, Limits: toolsearch.Limits{MaxLoaded: 2}, Preselect: 1, SendEvents: true,
+		AlwaysLoaded: []string{"clock", "bell"}, Limits: toolsearch.Limits{MaxLoaded: 2}, Preselect: 1, SendEvents: true,
 		OnEvent: onFailure(func(err error) { assert.ErrorContains(t, err, "Group.PerCaller") }), // the answers alternate
 	})
 	var group sync.WaitGroup
@@ -325,7 +327,8 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 			var saw []string
 			for _, r := range o.requests {
 				saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(),
-					func(n string) bool { return n == "tool_search" || n == "clock" }), " "))
+					func(n string) bool { return n == "tool_search" || n == "clock" || n == "bell" }), " "))
+				assert.Subset(t, r.ToolNames(), []string{"clock", "bell"}, "run %d", i)
 				assert.Equal(t, mine, announced(r), "run %d: what the reminder lists", i)
 			}
 			if !assert.Greater(t, len(saw), 5, "run %d: model calls", i) {

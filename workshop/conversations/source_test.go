@@ -234,19 +234,6 @@ func testFailingSource(t *testing.T, w way) {
 	}
 }
 
-// A source that reconnects gives new values of the same tools. When it fails later, the tools of
-// the last connection are used.
-func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
-	s := &server{}
-	run := running(t, way{}, s.config())
-	for _, connection := range []string{"first", "second"} {
-		s.serveTools(&fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "send_mail", Desc: "Sends"}}, connection})
-		assert.Equal(t, connection, run(calling("send_mail")).result(t, "call_1"))
-	}
-	s.err = errors.New("no route to host")
-	assert.Equal(t, "second", run(calling("send_mail")).result(t, "call_1"))
-}
-
 func withSchema(name string, parameters *jsonschema.Schema) tool.BaseTool {
 	return echo(&schema.ToolInfo{Name: name, Desc: "Does", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)})
 }
@@ -416,8 +403,11 @@ func testCallersLeaveNoTrace[M adk.MessageType](t *testing.T, w way) {
 		}
 		return append(withoutSecrets(), testtools.EchoTools("send_mail: Once more", "list_stocks: Prices of shares")...)
 	}
-	for _, p := range protocols {
+	for i, p := range protocols {
 		for _, more := range []bool{false, true} {
+			if !playedIn(i, w) {
+				continue
+			}
 			config := p.config
 			config.Groups = []toolsearch.Group{
 				personal("x", toolsOf), personal("y", toolsOf),
