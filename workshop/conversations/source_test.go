@@ -346,16 +346,6 @@ func TestWhatMatchesNothingIsReported(t *testing.T) {
 	assert.EqualError(t, told[0].Err, `toolsearch: AlwaysLoaded: no tool matches "tag:x"`)
 }
 
-type ownClock struct{}
-
-func (*ownClock) Info(context.Context) (*schema.ToolInfo, error) {
-	return &schema.ToolInfo{Name: "clock", Desc: "The time"}, nil
-}
-
-func (*ownClock) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
-	return "the agent's own clock", nil
-}
-
 // sourceOf is a Source that always answers with the same tools.
 func sourceOf(specs ...string) func(context.Context) ([]tool.BaseTool, error) {
 	return func(context.Context) ([]tool.BaseTool, error) { return testtools.EchoTools(specs...), nil }
@@ -385,7 +375,7 @@ func personal(name string, toolsOf func(caller string) []tool.BaseTool) toolsear
 		if caller == "eve" {
 			return nil, errors.New("eve is locked out")
 		}
-		who := &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name + "_who", Desc: "Says whose tool it is"}}, caller}
+		who := fixed(name+"_who", "Says whose tool it is", caller)
 		return append(toolsOf(caller), who), nil
 	}}
 }
