@@ -445,7 +445,8 @@ func testSkillsThatFork[M adk.MessageType](t *testing.T, w way) {
 				inner := with(news[M](t))
 				inner.Name, inner.Description, inner.Model = "forked", "Works", insider
 				theirs := newSkills(t, skill.FrontMatter{Context: mode}, hub[M]{agent: newAgent(t, inner)})
-				o := converseIn(toolsearch.WithSession(t.Context(), session), t, w, with(news[M](t), theirs), selecting("send_mail"), useSkill)
+				o := converseOn(toolsearch.WithSession(t.Context(), session), t, w, with(news[M](t), theirs), question,
+					selecting("send_mail"), useSkill)
 				start, begins := "tool_search skill", "tool_search"
 				last := start + " send_mail"
 				if session != nil {

@@ -243,7 +243,7 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 			assert.Contains(t, session.Loaded(), "send_mail", name)
 			return callTool("insider", `{"request":"Tidy up"}`)
 		}}
-		o := converseIn(ctx, t, w, agent, tt.first, ask, tt.then)
+		o := converseOn(ctx, t, w, agent, question, tt.first, ask, tt.then)
 		require.NoError(t, o.err, name)
 		assert.True(t, strings.HasSuffix(o.saw()[3], tt.want), "%s: the model saw %s", name, o.saw()[3])
 		assert.Equal(t, strings.Fields(tt.want), session.Loaded(), "%s: what the session has", name)

@@ -416,7 +416,7 @@ func testCallersLeaveNoTrace[M adk.MessageType](t *testing.T, w way) {
 				}
 				middleware := newMiddleware[M](t, config)
 				for _, caller := range before {
-					converseIn(by(caller), t, w, with(middleware), selecting("secret_mail,send_mail"), calling("x_who"))
+					converseOn(by(caller), t, w, with(middleware), question, selecting("secret_mail,send_mail"), calling("x_who"))
 				}
 				events = nil
 				return pryIn(by("ann"), t, w, with(middleware), true, p.search) + strings.Join(events, "\n")
@@ -491,7 +491,7 @@ func TestCallerHangs(t *testing.T) {
 			go func() { defer runs.Done(); checkAnnounced(t, run()) }()
 		}
 		start := time.Now()
-		checkAnnounced(t, converseIn(by("ann"), t, way{}, with(middleware)), "x (1)", "x_who")
+		checkAnnounced(t, converseOn(by("ann"), t, way{}, with(middleware), question), "x (1)", "x_who")
 		assert.Zero(t, time.Since(start))
 		runs.Wait()
 		assert.Equal(t, toolsearch.DefaultSourceTimeout, time.Since(start))
@@ -508,8 +508,8 @@ func TestPerCallerPanics(t *testing.T) {
 	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: []toolsearch.Group{group},
 		DynamicTools: testtools.EchoTools("clock: The time"),
 		OnEvent:      onFailure(func(err error) { told = append(told, err.Error()) })})
-	checkAnnounced(t, converseIn(by("1"), t, way{}, with(middleware)), "x (1)", "x_who", "clock")
-	checkAnnounced(t, converseIn(by(""), t, way{}, with(middleware)), "clock")
+	checkAnnounced(t, converseOn(by("1"), t, way{}, with(middleware), question), "x (1)", "x_who", "clock")
+	checkAnnounced(t, converseOn(by(""), t, way{}, with(middleware), question), "clock")
 	require.Len(t, told, 1)
 	assert.Contains(t, told[0], `toolsearch: Source of group "x": PerCaller: panic: `)
 }
@@ -540,7 +540,7 @@ func testAnotherCaller(t *testing.T, w way) {
 		return
 	}
 	session := toolsearch.NewSession("ann_tool", "same")
-	o = converseIn(toolsearch.WithSession(t.Context(), session), t, w, agentOver[chat](t, config("bob")))
+	o = converseOn(toolsearch.WithSession(t.Context(), session), t, w, agentOver[chat](t, config("bob")), question)
 	assert.Equal(t, []string{"tool_search", "same"}, o.last().ToolNames())
 }
 
