@@ -64,10 +64,10 @@ func TestReminderFitsItsBudgetAtEverySize(t *testing.T) {
 			continue
 		}
 		tools := manyTools(size)
-		for i := range 12 {
+		for i := range 6 {
 			config := toolsearch.ReminderConfig{MaxTokens: []int{2000, 300, 50}[i%3], Describe: true}
 			protocol := []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd}[i%2]
-			if i >= 6 {
+			if i >= 3 {
 				config.Namespaces = summaries
 			}
 			text := reminderOf(t, toolsearch.Config{DynamicTools: tools, Protocol: protocol, Reminder: config})
