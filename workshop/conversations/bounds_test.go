@@ -174,35 +174,38 @@ func TestAnswersFitTheirBudget(t *testing.T) {
 func testBudget(t *testing.T, w way) {
 	const budget = 4 * 3000
 	brackets := strings.Repeat("<", 20_000)
-	large := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 30_000)+`"]}}}`)
+	large := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 13_000)+`"]}}}`)
 	var tools []tool.BaseTool
 	var names []string
-	for i := range 100 {
+	for i := range 50 {
 		names = append(names, fmt.Sprintf("tool_%03d%s", i, strings.Repeat("<", 50)))
-		tools = append(tools, echo(&schema.ToolInfo{Name: names[i], Desc: "Sends mail " + brackets[:200*i],
+		tools = append(tools, echo(&schema.ToolInfo{Name: names[i], Desc: "Sends mail " + brackets[:400*i],
 			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}))
 	}
 	selected := strings.Join(names, ",")
 	for _, p := range protocols {
+		if w.agentic && p.name != "native" {
+			continue // the answers are the same texts
+		}
 		config := p.config
 		config.DynamicTools, config.Limits.MaxAnswerTokens, config.Limits.MaxResultsCap = tools, budget/4, 300
 		run := running(t, w, config)
 		o := run(
 			callTool(p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`),
-			callTool(p.search, `{"query":"select:tool_099`+brackets[:50]+`","regex_pattern":"tool_099"}`),
+			callTool(p.search, `{"query":"select:tool_049`+brackets[:50]+`","regex_pattern":"tool_049"}`),
 			adding(selected), removing(selected),
-			callTool("call_tool", `{"name":"`+names[99]+`","arguments":{"a":7}}`),
+			callTool("call_tool", `{"name":"`+names[49]+`","arguments":{"a":7}}`),
 			callTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`),
-			callTool(p.search, `{"misused_tool":"`+names[99]+`","problem":"`+brackets+`"}`),
+			callTool(p.search, `{"misused_tool":"`+names[49]+`","problem":"`+brackets+`"}`),
 			callTool(p.search, `{"unloaded_tool":"`+brackets+`"}`), callTool(p.search, `{"unknown_tool":"x","suggestions":["`+brackets+`"]}`),
 			callTool(p.search, `{"query":"select:`+selected+`","regex_pattern":"select:`+selected+`"}`))
 		for _, m := range o.last().Messages {
 			if m.Role == toolsearchtest.Tool {
 				assert.LessOrEqual(t, len(m.Text), budget+1500, "%s, %s: bytes of the answer %.300s", p.name, m.CallID, m.Text)
-				assert.LessOrEqual(t, len(m.Found), 1, "%s, %s: definitions of more than twice the budget", p.name, m.CallID)
+				assert.LessOrEqual(t, len(m.Found), 1, "%s, %s: definitions, each larger than the budget", p.name, m.CallID)
 			}
 		}
-		const calls, least = 20, 1100 // bytes of the smallest answer: the name of a tool takes 400
+		const calls, least = 10, 1100 // bytes of the smallest answer: the name of a tool takes 400
 		many := make([]call, calls)
 		for i := range many {
 			many[i] = called(fmt.Sprint("m", i), p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`)
@@ -218,8 +221,8 @@ func testBudget(t *testing.T, w way) {
 		case "tool_search", "bm25":
 			found := answerOf(t, o.result(t, "call_10"))
 			assert.NotEmpty(t, found.Matches, p.name)
-			assert.Contains(t, found.Message, fmt.Sprintf("%d more did not fit", 100-len(found.Matches)), p.name)
-			assert.NotContains(t, o.last().ToolNames(), names[98], "%s: a selected tool that did not fit", p.name)
+			assert.Contains(t, found.Message, fmt.Sprintf("%d more did not fit", len(names)-len(found.Matches)), p.name)
+			assert.NotContains(t, o.last().ToolNames(), names[48], "%s: a selected tool that did not fit", p.name)
 		case "search_add":
 			var added struct {
 				Added   []string

@@ -137,7 +137,7 @@ func TestOtherToolsOfANameComeFirst(t *testing.T) {
 }
 
 func testOtherTools[M adk.MessageType](t *testing.T, w way) {
-	adding := &handler[M]{tools: []tool.BaseTool{&ownClock{}}}
+	adding := &handler[M]{tools: []tool.BaseTool{fixed("clock", "The time", "the agent's own clock")}}
 	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolNativeDeferred,
 		toolsearch.ProtocolDispatch} {
 		for _, part := range []string{"DynamicTools", "Source"} {
@@ -191,7 +191,7 @@ func testForbiddenTools[M adk.MessageType](t *testing.T, w way) {
 		DynamicTools: testtools.EchoTools("clock: Another clock", "ring: Rings a bell"),
 		Filter:       func(_ context.Context, doc toolsearch.Document) bool { return doc.Name != "clock" },
 	})
-	agent.Handlers = append(agent.Handlers, &handler[M]{tools: []tool.BaseTool{&ownClock{}}})
+	agent.Handlers = append(agent.Handlers, &handler[M]{tools: []tool.BaseTool{fixed("clock", "The time", "the agent's own clock")}})
 	o := converse(t, w, agent, callTool("clock", `{}`))
 	checkSaw(t, "the model", o, "tool_search clock", "tool_search clock")
 	assert.Equal(t, "the agent's own clock", o.result(t, "call_1"))
@@ -199,22 +199,17 @@ func testForbiddenTools[M adk.MessageType](t *testing.T, w way) {
 
 // A server's tool with the name of a second middleware's meta-tool is left out, whichever of the
 // two middlewares comes first.
-func TestSecondMiddlewaresToolsComeFirst(t *testing.T) {
-	inAllWays(t, testSecondMiddleware[chat], testSecondMiddleware[agentic])
-}
+func TestSecondMiddlewaresToolsComeFirst(t *testing.T) { everyWay(t, testSecondMiddleware) }
 
-func testSecondMiddleware[M adk.MessageType](t *testing.T, w way) {
-	for _, reversed := range []bool{false, true} {
-		agent := with(newMiddleware[M](t, toolsearch.Config{Groups: sourced("find: Finds nothing", "ring: Rings a bell")}),
-			newMiddleware[M](t, toolsearch.Config{ToolName: "find", DynamicTools: testtools.EchoTools("mow: Mows")}))
-		if reversed {
-			slices.Reverse(agent.Handlers)
-		}
-		o := converse(t, w, agent, callTool("find", `{"query":"mow"}`), callTool("mow", `{}`))
-		require.NoError(t, o.err, "reversed %v", reversed)
-		assert.JSONEq(t, `{"matches":["mow"]}`, o.result(t, "call_1"), "reversed %v", reversed)
+func testSecondMiddleware(t *testing.T, w way) {
+	configs := []toolsearch.Config{{Groups: sourced("find: Finds nothing", "ring: Rings a bell")},
+		{ToolName: "find", DynamicTools: testtools.EchoTools("mow: Mows")}}
+	for range 2 {
+		slices.Reverse(configs)
+		o := running(t, w, configs...)(callTool("find", `{"query":"mow"}`), calling("mow"))
+		assert.JSONEq(t, `{"matches":["mow"]}`, o.result(t, "call_1"), "the first is %q", configs[0].ToolName)
 		for i, r := range o.requests {
-			checkOnce(t, r, "find", "reversed %v, call %d", reversed, i)
+			checkOnce(t, r, "find", "the first is %q, call %d", configs[0].ToolName, i)
 		}
 	}
 }

@@ -19,53 +19,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-func TestConversations(t *testing.T) {
-	playAll(t, []conversation{
-		{
-			name: "a call of an unknown name is answered with near names, and the calls beside it run",
-			turns: []turn{callTools(
-				call{Name: "get_wether", Arguments: `{"city":"Rome"}`},
-				call{Name: "clok", Arguments: `{}`},
-				call{Name: "clock", Arguments: `{}`},
-				call{Name: "send_mail", Arguments: `{}`},
-				call{Name: "", Arguments: ``},
-				call{Name: "utterly_different", Arguments: `not json`})},
-			static: testtools.EchoTools("clock: The time"),
-			saw:    []string{"clock tool_search", "clock tool_search send_mail"},
-			check: func(t *testing.T, o outcome) {
-				for id, near := range map[string]string{"call_1": "get_weather", "call_2": "clock"} {
-					got := answerOf(t, o.result(t, id))
-					require.NotEmpty(t, got.Suggestions, id)
-					assert.Equal(t, near, got.Suggestions[0], "%s: the first suggestion", id)
-				}
-				for _, id := range []string{"call_5", "call_6"} {
-					got := answerOf(t, o.result(t, id))
-					assert.NotEmpty(t, got.Message, "%s: the help", id)
-					assert.Empty(t, got.Matches, id)
-				}
-				assert.Equal(t, "clock ran with {}", o.result(t, "call_3"))
-				checkCallAsMade(t, o, called("call_1", "get_wether", `{"city":"Rome"}`))
-				checkCallAsMade(t, o, called("call_6", "utterly_different", "not json"))
-			},
-		},
-		{
-			name:   "the tool has another name, and the texts are Chinese",
-			config: toolsearch.Config{ToolName: "find-tools", Language: toolsearch.Chinese},
-			turns:  []turn{callTool("find-tools", `{"query":"mail","max_results":1}`), callTool("find-tools", `{}`)},
-			saw:    []string{"find-tools", "find-tools send_mail", "find-tools send_mail"},
-			check: func(t *testing.T, o outcome) {
-				first := o.requests[0]
-				reminder, description := first.Messages[0].Text, first.Tools[0].Desc
-				assert.True(t, strings.HasPrefix(reminder, `<available-deferred-tools tool="find-tools">`), "reminder %q", reminder)
-				assert.Contains(t, reminder, "加载")
-				assert.Contains(t, description, "find-tools")
-				assert.Contains(t, description, "关键词")
-				assert.Contains(t, o.result(t, "call_2"), "查询")
-			},
-		},
-	})
-}
-
 const newsReminder = `<available-deferred-tools>
 Load these with tool_search before use:
 get_weather
@@ -293,9 +246,8 @@ func descriptionOf(t *testing.T, o outcome, name string) (description string, pa
 // leadOfReminder returns the line after the tag of the reminder.
 func leadOfReminder(r request) string {
 	for _, m := range r.Messages {
-		if tag, rest, _ := strings.Cut(m.Text, "\n"); isReminderTag(tag) {
-			line, _, _ := strings.Cut(rest, "\n")
-			return line
+		if tag, _, _ := strings.Cut(m.Text, "\n"); isReminderTag(tag) {
+			return leadOf(m.Text)
 		}
 	}
 	return ""

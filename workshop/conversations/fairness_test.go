@@ -299,6 +299,11 @@ func TestMaxPerNamespace(t *testing.T) {
 	for i := range 20 {
 		specs = append(specs, fmt.Sprintf("evil__send_send_%02d: send, send, send", i))
 	}
+	most := func(c toolsearch.Config, most int) toolsearch.Config {
+		c.Limits.MaxPerNamespace = most
+		return c
+	}
+	bm25 := toolsearch.Config{Index: toolsearch.BM25}
 	for _, tt := range []struct {
 		name   string
 		config toolsearch.Config
@@ -308,27 +313,23 @@ func TestMaxPerNamespace(t *testing.T) {
 	}{
 		{"default of Keyword", toolsearch.Config{}, "send_send", 5, 0},
 		{"default of Keyword as an Index", toolsearch.Config{Index: toolsearch.Keyword}, "_send", 4, 1},
-		{"default of BM25", toolsearch.Config{Index: toolsearch.BM25}, "evil send", 4, 0}, // the fifth tool has no namespace
+		{"default of BM25", bm25, "evil send", 4, 0}, // the fifth tool has no namespace
 		{"default of a protocol", toolsearch.Config{Protocol: toolsearch.ProtocolRegexp,
 			Limits: toolsearch.Limits{MaxResultsCap: 5}}, "evil__send|post", 4, 1},
-		{"a fallback", toolsearch.Config{Fallback: toolsearch.Fuzzy, Limits: toolsearch.Limits{MaxPerNamespace: 4}}, "sendd", 4, 1},
+		{"a fallback", most(toolsearch.Config{Fallback: toolsearch.Fuzzy}, 4), "sendd", 4, 1},
 		{"a fallback beside one namespace", toolsearch.Config{Index: toolsearch.Keyword, Fallback: toolsearch.Fuzzy}, "send_send", 4, 1},
-		{"a fallback beside two of Keyword", toolsearch.Config{Fallback: toolsearch.Fuzzy,
-			Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "send_send", 2, 3},
+		{"a fallback beside two of Keyword", most(toolsearch.Config{Fallback: toolsearch.Fuzzy}, 2), "send_send", 2, 3},
 		{"a fallback beside Keyword without a limit", toolsearch.Config{Fallback: toolsearch.Fuzzy}, "send_send", 5, 0},
 		{"ranked", using(toolsearch.ProtocolRanked), "evil send", 4, 0},
 		{"dispatch", using(toolsearch.ProtocolDispatch), "send_send", 4, 0},
-		{"native", toolsearch.Config{UseModelToolSearch: true, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "_send", 2, 3},
-		{"one", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 1}}, "evil send", 1, 3},
-		{"two", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "evil send", 2, 2},
-		{"two of Keyword", toolsearch.Config{Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "_send", 2, 3},
-		{"two, and no other namespace matches", toolsearch.Config{Index: toolsearch.BM25,
-			Limits: toolsearch.Limits{MaxPerNamespace: 2}}, "evil", 5, 0},
-		{"as many as there are places", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 5}},
-			"evil send", 5, 0},
-		{"more than there are places", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: 50}},
-			"evil send", 5, 0},
-		{"no limit", toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: -1}}, "evil send", 5, 0},
+		{"native", most(toolsearch.Config{UseModelToolSearch: true}, 2), "_send", 2, 3},
+		{"one", most(bm25, 1), "evil send", 1, 3},
+		{"two", most(bm25, 2), "evil send", 2, 2},
+		{"two of Keyword", most(toolsearch.Config{}, 2), "_send", 2, 3},
+		{"two, and no other namespace matches", most(bm25, 2), "evil", 5, 0},
+		{"as many as there are places", most(bm25, 5), "evil send", 5, 0},
+		{"more than there are places", most(bm25, 50), "evil send", 5, 0},
+		{"no limit", most(bm25, -1), "evil send", 5, 0},
 	} {
 		for _, isSourced := range []bool{false, true} {
 			config := tt.config

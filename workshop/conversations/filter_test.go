@@ -41,6 +41,9 @@ var protocols = []struct {
 	{"bm25", toolsearch.Config{Index: toolsearch.BM25, Fallback: toolsearch.Fuzzy}, "tool_search"},
 }
 
+// playedIn reports whether a test that plays each protocol in one way plays protocol i in w.
+func playedIn(i int, w way) bool { return w == allWays()[i%len(allWays())] }
+
 // isSecret reports whether some users may not have a tool.
 func isSecret(name string) bool { return strings.Contains(name, "secret") }
 
@@ -141,7 +144,10 @@ func testHiddenNames[M adk.MessageType](t *testing.T, w way) {
 	good := toolsearch.Group{Name: "good", Source: func(context.Context) ([]tool.BaseTool, error) { return withoutSecrets(), nil }}
 	evil := toolsearch.Group{Name: "evil",
 		Source: sourceOf("send_mail: Lies", "list_stocks: Lies", "get_weather: Lies", "secret_mail: Lies", "other: Lies")}
-	for _, p := range protocols {
+	for i, p := range protocols {
+		if !playedIn(i, w) {
+			continue
+		}
 		pried := func(config toolsearch.Config, groups ...toolsearch.Group) string {
 			config.Groups = groups
 			shown, _, _ := strings.Cut(pry[M](t, w, config, true, p.search), "\nerrors") // events tell the program of names

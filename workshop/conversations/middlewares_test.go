@@ -288,11 +288,13 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 				}
 			}
 			return testtools.EchoTools(specs...), nil
+		}}, {Source: func(context.Context) ([]tool.BaseTool, error) { // nobody may see what changes in this group
+			return testtools.EchoTools("bell: Rings", fmt.Sprintf("bell_%d: Rings", asked.Load()%editions)), nil
 		}}},
 		Filter: func(ctx context.Context, doc toolsearch.Document) bool {
-			return strings.Contains(doc.Name, ctx.Value(allowedKey{}).(string)) || doc.Name == "clock"
+			return strings.Contains(doc.Name, ctx.Value(allowedKey{}).(string)) || doc.Name == "clock" || doc.Name == "bell"
 		},
-		AlwaysLoaded: []string{"clock"}, Limits: toolsearch.Limits{MaxLoaded: 2}, Preselect: 1, SendEvents: true,
+		AlwaysLoaded: []string{"clock", "bell"}, Limits: toolsearch.Limits{MaxLoaded: 2}, Preselect: 1, SendEvents: true,
 		OnEvent: onFailure(func(err error) { assert.ErrorContains(t, err, "Group.PerCaller") }), // the answers alternate
 	})
 	var group sync.WaitGroup
@@ -325,7 +327,8 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 			var saw []string
 			for _, r := range o.requests {
 				saw = append(saw, strings.Join(slices.DeleteFunc(r.ToolNames(),
-					func(n string) bool { return n == "tool_search" || n == "clock" }), " "))
+					func(n string) bool { return n == "tool_search" || n == "clock" || n == "bell" }), " "))
+				assert.Subset(t, r.ToolNames(), []string{"clock", "bell"}, "run %d", i)
 				assert.Equal(t, mine, announced(r), "run %d: what the reminder lists", i)
 			}
 			if !assert.Greater(t, len(saw), 5, "run %d: model calls", i) {
@@ -389,7 +392,10 @@ var useSkill = callTool("skill", `{"skill":"weather"}`)
 // middleware comes before the skills. After them it does not have the last word on what that model
 // gets: the skills put their model in the place of everything within.
 func TestSkillsWithAModelOfTheirOwn(t *testing.T) {
-	inMessageWays(t, func(t *testing.T, w way) {
+	everyWay(t, func(t *testing.T, w way) {
+		if w.agentic {
+			t.Skip("not in Eino")
+		}
 		run := func(first int, config toolsearch.Config, turns ...turn) (before, after outcome) {
 			other := toolsearchtest.NewModel[chat](turns...)
 			agent := with(newMiddleware[chat](t, config), newSkills(t, skill.FrontMatter{Model: "other"}, hub[chat]{model: other}))
@@ -433,22 +439,27 @@ func testSkillsThatFork[M adk.MessageType](t *testing.T, w way) {
 		if w.agentic && mode == skill.ContextModeForkWithContext {
 			continue // Eino has this mode for *schema.Message only
 		}
-		t.Run(string(mode), func(t *testing.T) {
-			eachShared(t, func(t *testing.T, ctx context.Context, what func(string) string) {
+		for _, session := range []*toolsearch.Session{nil, toolsearch.NewSession()} {
+			t.Run(fmt.Sprintf("%s, with a session %v", mode, session != nil), func(t *testing.T) {
 				insider := toolsearchtest.NewModel[M](selecting("get_weather"), say("Sunny."))
 				inner := with(news[M](t))
 				inner.Name, inner.Description, inner.Model = "forked", "Works", insider
 				theirs := newSkills(t, skill.FrontMatter{Context: mode}, hub[M]{agent: newAgent(t, inner)})
-				o := converseIn(ctx, t, w, with(news[M](t), theirs), selecting("send_mail"), useSkill)
-				const start = "tool_search skill"
-				checkSaw(t, "the agent", o, start, start+" send_mail", start+" send_mail"+what(" get_weather"))
-				begins := "tool_search" + what(" send_mail")
-				if mode == skill.ContextModeForkWithContext {
-					begins = "tool_search send_mail" // its history shows the search
+				o := converseOn(toolsearch.WithSession(t.Context(), session), t, w, with(news[M](t), theirs), question,
+					selecting("send_mail"), useSkill)
+				start, begins := "tool_search skill", "tool_search"
+				last := start + " send_mail"
+				if session != nil {
+					last += " get_weather"
+					assert.Equal(t, []string{"send_mail", "get_weather"}, session.Loaded(), "what the session has")
 				}
+				if session != nil || mode == skill.ContextModeForkWithContext { // its history shows the search
+					begins += " send_mail"
+				}
+				checkSaw(t, "the agent", o, start, start+" send_mail", last)
 				checkSaw(t, "the forked agent", outcome{requests: insider.Requests()}, begins, begins+" get_weather")
 				assert.Contains(t, o.result(t, "call_2"), "Sunny.", "the skill's result")
-			}, "send_mail", "get_weather")
-		})
+			})
+		}
 	}
 }

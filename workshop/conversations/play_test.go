@@ -340,14 +340,7 @@ func agentOver[M adk.MessageType](t *testing.T, config toolsearch.Config) *adk.T
 // converse runs an agent on one question. A last turn that says "done" is added.
 func converse[M adk.MessageType](t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn) outcome {
 	t.Helper()
-	return converseIn(context.Background(), t, w, config, turns...)
-}
-
-func converseIn[M adk.MessageType](
-	ctx context.Context, t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn,
-) outcome {
-	t.Helper()
-	return converseOn(ctx, t, w, config, question, turns...)
+	return converseOn(context.Background(), t, w, config, question, turns...)
 }
 
 // converseOn is converse on other messages than the question.

@@ -181,7 +181,7 @@ func TestToolsNamedLikeMetaTools(t *testing.T) {
 		"search_tools": `{"matches":["list_stocks"],"found":1,"tools":[{"name":"list_stocks"}]}`,
 		"add_tool":     `{"added":["list_stocks"]}`, "remove_tool": `{"removed":["get_weather"]}`, "call_tool": "called",
 	} {
-		shop = append(shop, &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Shop"}}, text})
+		shop = append(shop, fixed(name, "Shop", text))
 	}
 	const loaded = "tool_search get_weather"
 	rows := []conversation{{
@@ -211,6 +211,10 @@ func TestToolsNamedLikeMetaTools(t *testing.T) {
 type fixedTool struct {
 	testtools.PlainTool
 	text string
+}
+
+func fixed(name, description, text string) tool.BaseTool {
+	return &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: description}}, text}
 }
 
 func (f *fixedTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {

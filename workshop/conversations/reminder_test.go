@@ -25,6 +25,9 @@ import (
 
 const reminderOpen, reminderClose = "<available-deferred-tools>\n", "\n</available-deferred-tools>"
 
+// leadOf returns the line after the tag of a reminder.
+func leadOf(text string) string { return strings.SplitN(text+"\n\n", "\n", 3)[1] }
+
 // reminderOf returns the reminder that a model gets at its first call.
 func reminderOf(t testing.TB, config toolsearch.Config) string {
 	t.Helper()
@@ -41,51 +44,6 @@ func reminderOf(t testing.TB, config toolsearch.Config) string {
 	return state.Messages[0].Content
 }
 
-func TestReminderSaysLessStepByStep(t *testing.T) {
-	block := func(lines ...string) string {
-		return reminderOpen + strings.Join(lines, "\n") + reminderClose
-	}
-	lead := "Load these with tool_search before use"
-	describe := func(tools ...string) string { return block(append([]string{lead + ":"}, tools...)...) }
-	steps := []string{
-		describe("mcp__github__create_issue: Opens an issue", "mcp__github__list_issues: Lists issues",
-			"mcp__slack__list_channels: Lists channels",
-			"mcp__slack__send_message: Posts into a channel", "ask_human: Asks the person in charge", "get_weather: Current weather of a city"),
-		describe("mcp__github__create_issue", "mcp__github__list_issues", "mcp__slack__list_channels", "mcp__slack__send_message",
-			"ask_human", "get_weather"),
-		block(lead+`. They are grouped by prefix: "a__*: b, c" means a__b and a__c.`,
-			"mcp__github__*: create_issue, list_issues", "mcp__slack__*: list_channels, send_message", "ask_human, get_weather"),
-		block("6 tools can be found with tool_search, in these groups:", "github (2)", "slack (2)", "in no group (2)"),
-		block("6 tools can be found with tool_search, in these groups:", "github (2)", "and 2 more groups (4)"),
-		block("6 tools can be found with tool_search."),
-	}
-	seen := map[string]int{}
-	for tokens := 200; tokens > 0; tokens-- {
-		got := reminderOf(t, toolsearch.Config{DynamicTools: officeTools(),
-			Reminder: toolsearch.ReminderConfig{MaxTokens: tokens, Describe: true}})
-		if _, again := seen[got]; !again {
-			seen[got] = tokens
-		}
-		if got != steps[len(steps)-1] {
-			assert.LessOrEqual(t, len(got), 4*tokens, "bytes for %d tokens: %s", tokens, got)
-		}
-	}
-	last := math.MaxInt
-	for i, want := range steps {
-		if i == 2 && len(steps[2]) >= len(steps[1]) {
-			continue // with so few tools the grouped form is not shorter, so it is never used
-		}
-		tokens, taken := seen[want]
-		assert.True(t, taken, "step %d is used: %s", i, want)
-		assert.Less(t, tokens, last, "the largest budget of step %d and of the step before: %s", i, want)
-		last = tokens
-		delete(seen, want)
-	}
-	for text, tokens := range seen {
-		assert.Regexp(t, "…|more groups", text, "%d tokens: an unexpected step", tokens)
-	}
-}
-
 // manyTools returns size tools. Most are in about size/25 namespaces, and some have no namespace.
 func manyTools(size int) []tool.BaseTool {
 	specs := make([]string, size)
@@ -99,30 +57,25 @@ func manyTools(size int) []tool.BaseTool {
 }
 
 func TestReminderFitsItsBudgetAtEverySize(t *testing.T) {
-	config := toolsearch.ReminderConfig{MaxTokens: 2000, Describe: true}
 	summaries := map[string]string{"server0": strings.Repeat("Everything ", 100), "server3": "Little."}
 	kinds := map[string]bool{}
-	for _, size := range []int{1, 2, 10, 26, 100, 200, 300, 1000} {
-		if size > testtools.Rounds(1000, 200) {
+	for _, size := range []int{1, 10, 26, 100, 300, 1000} {
+		if size > testtools.Rounds(1000, 100) {
 			continue
 		}
 		tools := manyTools(size)
-		for _, namespaces := range []map[string]string{nil, summaries} {
-			for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd} {
-				config.Namespaces = namespaces
-				text := reminderOf(t, toolsearch.Config{DynamicTools: tools, Protocol: protocol, Reminder: config})
-				assert.LessOrEqual(t, len(text), 4*2000, "bytes of the reminder of %d tools", size)
-				assert.GreaterOrEqual(t, len(text), 40, "bytes of the reminder of %d tools", size)
-				again := reminderOf(t, toolsearch.Config{DynamicTools: tools, Protocol: protocol, Reminder: config})
-				assert.Equal(t, text, again, "%d tools: the second reminder of the same catalog", size)
-				_, second, _ := strings.Cut(text, "\n")
-				kinds[strings.Map(func(r rune) rune {
-					if unicode.IsDigit(r) {
-						return -1
-					}
-					return r
-				}, strings.SplitN(second, "\n", 2)[0])] = true
+		for i := range 6 {
+			config := toolsearch.ReminderConfig{MaxTokens: []int{2000, 300, 50}[i%3], Describe: true}
+			protocol := []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd}[i%2]
+			if i >= 3 {
+				config.Namespaces = summaries
 			}
+			text := reminderOf(t, toolsearch.Config{DynamicTools: tools, Protocol: protocol, Reminder: config})
+			assert.LessOrEqual(t, len(text), 4*config.MaxTokens, "bytes of the reminder of %d tools", size)
+			assert.GreaterOrEqual(t, len(text), 40, "bytes of the reminder of %d tools", size)
+			again := reminderOf(t, toolsearch.Config{DynamicTools: tools, Protocol: protocol, Reminder: config})
+			assert.Equal(t, text, again, "%d tools: the second reminder of the same catalog", size)
+			kinds[strings.TrimLeft(leadOf(text), "0123456789")] = true
 		}
 	}
 	assert.GreaterOrEqual(t, len(kinds), testtools.Rounds(4, 2), "the forms that were used: %v", kinds)
@@ -186,17 +139,27 @@ func TestHostileTextsStayInTheirLine(t *testing.T) {
 	} {
 		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd} {
 			text := reminderOf(t, toolsearch.Config{DynamicTools: tools, Reminder: reminder, Protocol: protocol})
-			inner := strings.TrimSuffix(strings.TrimPrefix(text, reminderOpen), reminderClose)
-			assert.Equal(t, len(text), len(reminderOpen)+len(inner)+len(reminderClose),
-				"%+v: the tags are around the reminder: %.2000s", reminder, text)
-			assert.False(t, strings.ContainsAny(inner, "<>"), "%+v: whether the reminder has another tag: %.2000s", reminder, text)
-			assert.False(t, strings.ContainsFunc(strings.ReplaceAll(inner, "\n", ""), func(r rune) bool {
-				return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-			}), "%+v: whether the reminder has a control character: %.2000q", reminder, text)
-			assert.LessOrEqual(t, strings.Count(inner, "\n"), 2*len(tools), "%+v: lines for %d tools", reminder, len(tools))
-			assert.LessOrEqual(t, len(inner), 2*len(tools)*1200, "%+v: bytes for %d tools", reminder, len(tools))
+			assert.LessOrEqual(t, len(checkBlock(t, text)), 2*len(tools)+1, "%+v: lines for %d tools", reminder, len(tools))
+			assert.LessOrEqual(t, len(text), 2*len(tools)*1200, "%+v: bytes for %d tools", reminder, len(tools))
 		}
 	}
+}
+
+// checkBlock checks that a reminder is made of safe lines between its tags, and returns the lines.
+func checkBlock(t *testing.T, text string) []string {
+	t.Helper()
+	inner := strings.TrimSuffix(strings.TrimPrefix(text, reminderOpen), reminderClose)
+	if text != reminderOpen+inner+reminderClose || strings.ContainsAny(inner, "<>") || !utf8.ValidString(text) {
+		t.Errorf("not a block between two tags: %.2000q", text)
+	}
+	isUnsafe := func(r rune) bool {
+		isDrawn := unicode.Is(unicode.Prepended_Concatenation_Mark, r) // the Arabic number sign, say
+		return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && !isDrawn
+	}
+	if strings.ContainsFunc(strings.ReplaceAll(inner, "\n", ""), isUnsafe) {
+		t.Errorf("not safe: %.2000q", text)
+	}
+	return strings.Split(inner, "\n")
 }
 
 // reminderAt returns the texts of a request's messages, with "R" for the reminder, "+R" after the
@@ -494,22 +457,13 @@ func checkReminder[M adk.MessageType](t *testing.T, names []string) {
 	if len(messages) != 2 {
 		t.Fatalf("%d messages, want the reminder and the question", len(messages))
 	}
-	text := toolsearchtest.Decode(messages[0]).Text
-	lines := strings.Split(text, "\n")
-	if len(lines) != len(names)+3 || lines[0] != "<available-deferred-tools>" || lines[len(lines)-1] != "</available-deferred-tools>" {
-		t.Errorf("got %q, want the two tags with a line of introduction and a line for each tool", lines)
-	}
-	if strings.Count(text, "<") != 2 || strings.Count(text, ">") != 2 {
-		t.Errorf("%q has other tags", text)
+	lines := checkBlock(t, toolsearchtest.Decode(messages[0]).Text)
+	if len(lines) != len(names)+1 {
+		t.Errorf("got %q, want a line of introduction and a line for each tool", lines)
 	}
 	for _, line := range lines {
-		isUnsafe := func(r rune) bool {
-			isDrawn := unicode.Is(unicode.Prepended_Concatenation_Mark, r) // the Arabic number sign, say
-			return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && !isDrawn
-		}
-		// A name is cut at 128 bytes. A byte can become a character of three bytes.
-		if strings.ContainsFunc(line, isUnsafe) || !utf8.ValidString(line) || len(line) > 3*128 {
-			t.Errorf("the line %q has %d bytes, or is not safe", line, len(line))
+		if len(line) > 3*128 { // a name is cut at 128 bytes, and a byte can become a character of three
+			t.Errorf("the line %q has %d bytes", line, len(line))
 		}
 	}
 	if again := before(messages); len(again) != 2 || again[0] != messages[0] || again[1] != messages[1] {
@@ -529,7 +483,7 @@ func TestTextsFitTheReminder(t *testing.T) {
 		{"groups", "6 ", toolsearch.ReminderConfig{MaxTokens: 40},
 			`names from|name from|their names;|from the list|[加s] ?列表中的|它们的名称`, true},
 		{"a number", "6 ", toolsearch.ReminderConfig{MaxTokens: 1}, "available-deferred-tools|group|分组", false},
-		{"nothing", "^$", toolsearch.ReminderConfig{Disabled: true}, "available-deferred-tools|group|分组", false},
+		{"nothing", "^$", toolsearch.ReminderConfig{Disabled: true}, "deferred|列表中取|group|分组", false},
 	}
 	mistakes := []turn{searching(`{"query":"zzz"}`), searching(`{"query":"select:get_wether"}`), searching(`{"query":"select:zzz"}`),
 		searching(`{}`), searching(`{"query":{}}`), calling("zzz"), calling("get_wether"), calling("get_weather")}

@@ -7,9 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudwego/eino/adk"
@@ -131,46 +130,30 @@ func TestBadRestricters(t *testing.T) {
 	}
 }
 
-// Searches of one part wait for the search that restricts the searcher. They do not wait longer than
-// their contexts, and if that search is cancelled, one of them goes on in its place.
+// A search that waits for another one of the same part, which restricts the searcher, ends with its own context.
 func TestRestrictAtOnce(t *testing.T) {
-	var built atomic.Int32
-	begun := make(chan struct{}, 2)
-	index := &restrictable{}
-	index.restrict = func(ctx context.Context, _ []int) (search.Searcher, error) {
-		if begun <- struct{}{}; built.Add(1) == 1 {
+	synctest.Test(t, func(t *testing.T) {
+		index, restricted := &restrictable{}, 0
+		index.restrict = func(ctx context.Context, _ []int) (search.Searcher, error) {
+			restricted++
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		return testtools.Canned{Hits: []search.Hit{{Doc: 0, Score: 1}}}, nil
-	}
-	tools := searchTool(t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Index: index.Index, Filter: byUser})
-	const query = `{"query":"zzz"}`
-	first, cancelFirst := context.WithCancel(as("get_weather"))
-	var wait sync.WaitGroup
-	wait.Add(1)
-	go func() {
-		defer wait.Done()
-		_, err := tools.InvokableRun(first, query)
-		assert.ErrorIs(t, err, context.Canceled, "the first search")
-	}()
-	<-begun
-	impatient, cancel := context.WithTimeout(as("get_weather"), 20*time.Millisecond)
-	defer cancel()
-	_, err := tools.InvokableRun(impatient, query)
-	assert.ErrorIs(t, err, context.DeadlineExceeded, "a search that waits for the first")
-	for range 4 {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			text, err := tools.InvokableRun(as("get_weather"), query)
-			assert.NoError(t, err)
-			assert.JSONEq(t, `{"matches":["get_weather"]}`, text)
-		}()
-	}
-	cancelFirst()
-	wait.Wait()
-	assert.EqualValues(t, 2, built.Load(), "how often the searcher was restricted")
+		tools := searchTool(t, toolsearch.Config{DynamicTools: testtools.NewsTools(), Index: index.Index, Filter: byUser})
+		ask := func(patience time.Duration) {
+			ctx, cancel := context.WithTimeout(as("get_weather"), patience)
+			defer cancel()
+			start := time.Now()
+			_, err := tools.InvokableRun(ctx, `{"query":"zzz"}`)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, patience, time.Since(start))
+		}
+		go ask(2 * time.Second)
+		synctest.Wait()
+		ask(time.Second)
+		assert.Equal(t, 1, restricted, "how often the searcher was restricted")
+		time.Sleep(time.Second) // until the first search ends, too
+	})
 }
 
 // What the model gets from a search: names as they are shown, and what is left when searchers fail.
@@ -194,19 +177,6 @@ func TestSelectWhatIsShown(t *testing.T) {
 		shown := announced(o.last())[i]
 		result := testtools.Must(catalog.Search(t.Context(), "select:"+shown, 0))(t, "%q, shown as %q", name, shown)
 		assert.Equal(t, []string{name}, testtools.MatchNames(result), "shown as %q", shown)
-	}
-}
-
-// No text mentions the list of names when the model does not see it.
-func TestUnlisted(t *testing.T) {
-	for _, language := range []toolsearch.Language{toolsearch.English, toolsearch.Chinese} {
-		config := toolsearch.Config{Language: language, Reminder: toolsearch.ReminderConfig{Disabled: true}}
-		everyWay(t, func(t *testing.T, w way) {
-			o := running(t, w, config)(searching(`{"query":"zzz"}`), searching(`{"query":"select:zzz"}`), searching(`{}`))
-			assert.Len(t, o.requests[0].Messages, 1, "the model gets only the question")
-			assert.NotContains(t, written(o.requests...), "deferred", "the texts mention the list of names")
-			assert.NotContains(t, written(o.requests...), "列表中取", "the texts mention the list of names")
-		})
 	}
 }
 

@@ -177,31 +177,6 @@ func testWithSessionNil(t *testing.T, w way) {
 	}
 }
 
-// eachShared plays a conversation of several agents twice. With a session that they share,
-// what(name) is name. Without a session, what(name) is "".
-func eachShared(t *testing.T, play func(t *testing.T, ctx context.Context, what func(name string) string), loaded ...string) {
-	t.Helper()
-	t.Run("without a session", func(t *testing.T) {
-		play(t, context.Background(), func(string) string { return "" })
-	})
-	t.Run("with a session", func(t *testing.T) {
-		var session toolsearch.Session
-		play(t, toolsearch.WithSession(context.Background(), &session), func(name string) string { return name })
-		assert.Equal(t, loaded, session.Loaded(), "what the session has")
-	})
-}
-
-// inMessageWays runs a test in all ways of *schema.Message. Eino has some agents for this message
-// type only.
-func inMessageWays(t *testing.T, test func(t *testing.T, w way)) {
-	t.Helper()
-	for _, w := range allWays() {
-		if !w.agentic {
-			t.Run(w.String(), func(t *testing.T) { test(t, w) })
-		}
-	}
-}
-
 // Agents of two middlewares share a session at the same time, while it is marshalled. Run this test
 // with -race.
 func TestSessionOfConcurrentRuns(t *testing.T) {
@@ -268,7 +243,7 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 			assert.Contains(t, session.Loaded(), "send_mail", name)
 			return callTool("insider", `{"request":"Tidy up"}`)
 		}}
-		o := converseIn(ctx, t, w, agent, tt.first, ask, tt.then)
+		o := converseOn(ctx, t, w, agent, question, tt.first, ask, tt.then)
 		require.NoError(t, o.err, name)
 		assert.True(t, strings.HasSuffix(o.saw()[3], tt.want), "%s: the model saw %s", name, o.saw()[3])
 		assert.Equal(t, strings.Fields(tt.want), session.Loaded(), "%s: what the session has", name)

@@ -119,29 +119,6 @@ func TestLateAnswerIsNotTheLast(t *testing.T) {
 	})
 }
 
-// Runs that start while a Source is asked wait for the same call.
-func TestRunsShareACall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServers("a")
-		calls := s.ask(0, func(context.Context, int32) ([]tool.BaseTool, error) {
-			time.Sleep(time.Second)
-			return testtools.EchoTools("a_tool: Does"), nil
-		})
-		middleware := newMiddleware[chat](t, s.config)
-		var runs sync.WaitGroup
-		for range 50 {
-			run := conversing(context.Background(), t, way{}, with(middleware), question, selecting("a_tool"))
-			runs.Add(1)
-			go func() {
-				defer runs.Done()
-				assert.Equal(t, []string{"tool_search", "tool_search a_tool"}, run().saw())
-			}()
-		}
-		runs.Wait()
-		assert.EqualValues(t, 1, calls.Load())
-	})
-}
-
 // A Source with another answer for every run, whose index takes a second, costs no run more than the grace,
 // and the processors a tenth of the time, once five seconds are used up.
 func TestBuildsAreSpaced(t *testing.T) {

@@ -234,19 +234,6 @@ func testFailingSource(t *testing.T, w way) {
 	}
 }
 
-// A source that reconnects gives new values of the same tools. When it fails later, the tools of
-// the last connection are used.
-func TestFailingSourceKeepsTheNewestTools(t *testing.T) {
-	s := &server{}
-	run := running(t, way{}, s.config())
-	for _, connection := range []string{"first", "second"} {
-		s.serveTools(&fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "send_mail", Desc: "Sends"}}, connection})
-		assert.Equal(t, connection, run(calling("send_mail")).result(t, "call_1"))
-	}
-	s.err = errors.New("no route to host")
-	assert.Equal(t, "second", run(calling("send_mail")).result(t, "call_1"))
-}
-
 func withSchema(name string, parameters *jsonschema.Schema) tool.BaseTool {
 	return echo(&schema.ToolInfo{Name: name, Desc: "Does", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(parameters)})
 }
@@ -359,16 +346,6 @@ func TestWhatMatchesNothingIsReported(t *testing.T) {
 	assert.EqualError(t, told[0].Err, `toolsearch: AlwaysLoaded: no tool matches "tag:x"`)
 }
 
-type ownClock struct{}
-
-func (*ownClock) Info(context.Context) (*schema.ToolInfo, error) {
-	return &schema.ToolInfo{Name: "clock", Desc: "The time"}, nil
-}
-
-func (*ownClock) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
-	return "the agent's own clock", nil
-}
-
 // sourceOf is a Source that always answers with the same tools.
 func sourceOf(specs ...string) func(context.Context) ([]tool.BaseTool, error) {
 	return func(context.Context) ([]tool.BaseTool, error) { return testtools.EchoTools(specs...), nil }
@@ -398,7 +375,7 @@ func personal(name string, toolsOf func(caller string) []tool.BaseTool) toolsear
 		if caller == "eve" {
 			return nil, errors.New("eve is locked out")
 		}
-		who := &fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name + "_who", Desc: "Says whose tool it is"}}, caller}
+		who := fixed(name+"_who", "Says whose tool it is", caller)
 		return append(toolsOf(caller), who), nil
 	}}
 }
@@ -416,8 +393,11 @@ func testCallersLeaveNoTrace[M adk.MessageType](t *testing.T, w way) {
 		}
 		return append(withoutSecrets(), testtools.EchoTools("send_mail: Once more", "list_stocks: Prices of shares")...)
 	}
-	for _, p := range protocols {
+	for i, p := range protocols {
 		for _, more := range []bool{false, true} {
+			if !playedIn(i, w) {
+				continue
+			}
 			config := p.config
 			config.Groups = []toolsearch.Group{
 				personal("x", toolsOf), personal("y", toolsOf),
@@ -436,7 +416,7 @@ func testCallersLeaveNoTrace[M adk.MessageType](t *testing.T, w way) {
 				}
 				middleware := newMiddleware[M](t, config)
 				for _, caller := range before {
-					converseIn(by(caller), t, w, with(middleware), selecting("secret_mail,send_mail"), calling("x_who"))
+					converseOn(by(caller), t, w, with(middleware), question, selecting("secret_mail,send_mail"), calling("x_who"))
 				}
 				events = nil
 				return pryIn(by("ann"), t, w, with(middleware), true, p.search) + strings.Join(events, "\n")
@@ -511,7 +491,7 @@ func TestCallerHangs(t *testing.T) {
 			go func() { defer runs.Done(); checkAnnounced(t, run()) }()
 		}
 		start := time.Now()
-		checkAnnounced(t, converseIn(by("ann"), t, way{}, with(middleware)), "x (1)", "x_who")
+		checkAnnounced(t, converseOn(by("ann"), t, way{}, with(middleware), question), "x (1)", "x_who")
 		assert.Zero(t, time.Since(start))
 		runs.Wait()
 		assert.Equal(t, toolsearch.DefaultSourceTimeout, time.Since(start))
@@ -528,8 +508,8 @@ func TestPerCallerPanics(t *testing.T) {
 	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: []toolsearch.Group{group},
 		DynamicTools: testtools.EchoTools("clock: The time"),
 		OnEvent:      onFailure(func(err error) { told = append(told, err.Error()) })})
-	checkAnnounced(t, converseIn(by("1"), t, way{}, with(middleware)), "x (1)", "x_who", "clock")
-	checkAnnounced(t, converseIn(by(""), t, way{}, with(middleware)), "clock")
+	checkAnnounced(t, converseOn(by("1"), t, way{}, with(middleware), question), "x (1)", "x_who", "clock")
+	checkAnnounced(t, converseOn(by(""), t, way{}, with(middleware), question), "clock")
 	require.Len(t, told, 1)
 	assert.Contains(t, told[0], `toolsearch: Source of group "x": PerCaller: panic: `)
 }
@@ -560,7 +540,7 @@ func testAnotherCaller(t *testing.T, w way) {
 		return
 	}
 	session := toolsearch.NewSession("ann_tool", "same")
-	o = converseIn(toolsearch.WithSession(t.Context(), session), t, w, agentOver[chat](t, config("bob")))
+	o = converseOn(toolsearch.WithSession(t.Context(), session), t, w, agentOver[chat](t, config("bob")), question)
 	assert.Equal(t, []string{"tool_search", "same"}, o.last().ToolNames())
 }
 

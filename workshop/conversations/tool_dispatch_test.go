@@ -9,7 +9,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -169,7 +168,7 @@ func TestProtocolDispatch(t *testing.T) {
 		},
 		{
 			name: "a result without a text gets the name of the call that it answers", config: using(toolsearch.ProtocolDispatch),
-			dynamic: []tool.BaseTool{&fixedTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: "get_nothing"}}, ""}},
+			dynamic: []tool.BaseTool{fixed("get_nothing", "", "")},
 			turns:   []turn{dispatching("get_nothing", "{}")},
 			check:   func(t *testing.T, o outcome) { assert.Equal(t, []string{"call_tool"}, namesOfResults(o)) },
 		},

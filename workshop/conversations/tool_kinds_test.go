@@ -200,7 +200,7 @@ func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool f
 		config := with[M](plain)
 		config.ToolsConfig = toolsConfig(weather)
 		config.ToolsConfig.ReturnDirectly = directly
-		want := converseIn(plain.context(), t, w, config, callTools(byName))
+		want := converseOn(plain.context(), t, w, config, question, callTools(byName))
 		require.NoError(t, want.err, "without the library")
 		require.Greater(t, len(want.events), 1, "events without the library")
 		require.NotEmpty(t, plain.lines)
@@ -218,7 +218,7 @@ func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool f
 			ours := newMiddleware[M](t, toolsearch.Config{Protocol: protocol, DynamicTools: []tool.BaseTool{weather}})
 			config := with(ours, traced)
 			config.ToolsConfig.ReturnDirectly = directly
-			got := converseIn(traced.context(), t, w, config, callTools(made))
+			got := converseOn(traced.context(), t, w, config, question, callTools(made))
 			about := fmt.Sprintf("%v, ReturnDirectly %v", protocol, directly)
 			require.NoError(t, got.err, about)
 			require.Len(t, got.requests, len(want.requests), about)
