@@ -49,7 +49,7 @@ func newEngine(ctx context.Context, config *Config, events eventSink, agentic bo
 	for _, form := range [...]wording.Form{wording.Names, wording.Groups, wording.Nothing} {
 		h := &host{e.names, e.editions.last.catalog.prompt.For(form), e.run, bytesPerToken * config.Limits.MaxAnswerTokens}
 		tools := h.metaTools(config.Protocol)
-		if e.mode == deferredMode {
+		if e.mode.answersNatively() {
 			tools[0] = &nativeSearchTool{tools[0].(*metaTool)}
 		}
 		e.metas[form] = tools
@@ -121,7 +121,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(unfiltered.allowed)
-	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
+	if r.session == nil && e.mode.fixesList() { // which does not show what is loaded
 		r.session = NewSession()
 	}
 	if e.config.Filter != nil {
@@ -337,7 +337,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
-	if r.mode == dispatchMode {
+	if r.mode.fixesList() {
 		r.notebook.SetDefined(r.definedBy(t))
 	}
 	return opts

@@ -72,7 +72,7 @@ func (k *callable) standInFor(name string) *standIn {
 	doc, dynamic := k.run.scope.named(name)
 	switch {
 	case dynamic:
-		if config.Unloaded == UnloadedRefuse && k.run.mode != serverMode && !k.isLoaded(doc) {
+		if config.Unloaded == UnloadedRefuse && k.run.mode.seesSearches() && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
 	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):

@@ -127,7 +127,7 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 			s.Drop([]int{doc})
 		}
 	}
-	if r.keeps(result, call) {
+	if r.showsTools(result, call) {
 		for _, doc := range e.loads {
 			s.ByResult.Add(doc)
 		}
