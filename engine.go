@@ -295,7 +295,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 		}
 	}
 	if r.session != nil {
-		for _, name := range r.notebook.Shared() { // hidden by MaxLoaded before the model saw it
+		for _, name := range r.notebook.SessionNames() { // hidden by MaxLoaded before the model saw it
 			doc, known := r.scope.named(name)
 			if known && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
 				gone = append(gone, name)
@@ -307,7 +307,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 				shared = append(shared, r.scope.docs[doc].Name)
 			}
 		}
-		r.session.update(r.notebook.ShareChanges(shared, gone), gone)
+		r.session.update(r.notebook.SyncChanges(shared, gone), gone)
 	}
 	slices.Sort(gone)
 	if isReported {

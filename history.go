@@ -60,12 +60,12 @@ func (t *transcript) finish(r round, names *metaNames) {
 	for i := range answers {
 		a := &answers[i]
 		result := t.result(a)
-		call, shared := nextCall(calls, result.callID)
+		call, byOrder := nextCall(calls, result.callID)
 		if call != nil {
 			call.answered = true
 			a.call, a.caller = call, r.caller
 		}
-		if shared && (call == nil || !names.mayAnswer(result.name, call)) {
+		if byOrder && (call == nil || !names.mayAnswer(result.name, call)) {
 			refused[result.callID] = true
 		}
 	}

@@ -31,7 +31,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 	r.addMarked(s, given)
 	if r.session != nil {
 		shared := r.session.Loaded()
-		s.Drop(r.docsNamed(r.notebook.Share(shared)))
+		s.Drop(r.docsNamed(r.notebook.Sync(shared)))
 		s.Add(r.docsNamed(shared)...)
 	}
 	busy := r.replay(t, s, limit, slices.Clone(s.Members))
@@ -169,7 +169,7 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	if err = cmp.Or(err, found.partial); err != nil && ctx.Err() == nil {
 		r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: Preselect: %w", err))
 	}
-	return r.docsNamed(matchNames(c.share(limited, c.preselector, found))), ctx.Err()
+	return r.docsNamed(matchNames(c.spread(limited, c.preselector, found))), ctx.Err()
 }
 
 // restrict removes the tools that the request may not see, and the least recently used tools
