@@ -31,7 +31,7 @@ type engine struct {
 	mode     mode
 	editions *editions
 	names    metaNames
-	metas    map[wording.Form][]tool.BaseTool // the search tool comes first; the texts fit what a run sees of the hidden tools
+	metas    map[wording.Form][]tool.BaseTool // the search tool comes first; the texts are for what the model sees of the hidden tools
 }
 
 // newEngine compiles the catalog and makes the meta-tools. agentic is about its messages.

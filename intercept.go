@@ -17,7 +17,7 @@ import (
 // Eino ends a run over a call to a name that no tool has. Such a call is therefore replaced
 // by a stand-in after the model's message and before the tools run. A stand-in is a call of
 // the search tool with the same call id; its arguments ask for help. Like every tool result,
-// the answer reaches the model, the caller's events and the checkpoint. Before the next model
+// the answer reaches the model, the program's events and the checkpoint. Before the next model
 // call the model's own call is restored, and the result gets its name.
 
 // Dispatched calls go the same way: call_tool is replaced by a call of the tool it names.

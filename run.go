@@ -27,9 +27,9 @@ type run struct {
 	tools      []tool.BaseTool // dynamic tools the agent can run
 	reminder   reminder
 	hidesNone  bool            // few tools: the model sees all of them and no meta-tool
-	yielded    map[string]bool // names of the catalog that other tools of the agent have
-	hasYielded bool            // also to the tools of later middlewares
-	names      metaNames       // the edition's, and the names of loaders that other tools of the agent have
+	yielded    map[string]bool // names that belong to other tools of the agent, so the catalog's are hidden
+	hasYielded bool            // whether names went to the tools of later middlewares too
+	names      metaNames       // the meta-tools', and which default names belong to other tools
 
 	session  *Session // nil means none
 	notebook conversation.Notebook

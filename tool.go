@@ -63,7 +63,7 @@ func (h *host) metaTool(typeName, name, description string, parameters map[strin
 type searching struct {
 	parameters map[string]*schema.ParameterInfo
 	read       func(arguments string) searchRequest
-	sizeOf     func(r *run, m Match, t trace) int // the bytes that a match takes in the answer; nil means that it has only its name
+	sizeOf     func(r *run, m Match, t trace) int // the bytes of a match in the answer; nil means those of its name
 	write      func(r *run, request searchRequest, result *Result, trace trace) string
 }
 
