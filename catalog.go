@@ -358,8 +358,8 @@ func (c scope) filtered(
 	return allowed
 }
 
-// settled returns the first allowed tool of each name, and removes the others from allowed.
-func (c *Catalog) settled(allowed docset.Set) map[string]int {
+// assignNames returns the first allowed tool of each name, and removes the others from allowed.
+func (c *Catalog) assignNames(allowed docset.Set) map[string]int {
 	if len(c.byName) == len(c.docs) {
 		return c.byName
 	}

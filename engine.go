@@ -128,7 +128,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
 	}
 	if r.scope.allowed != nil {
-		r.scope.byName = edition.catalog.settled(r.scope.allowed)
+		r.scope.byName = edition.catalog.assignNames(r.scope.allowed)
 	}
 	r.names = e.names
 	for _, name := range loaderNames {

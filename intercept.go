@@ -178,10 +178,10 @@ func (t *transcript) rename(a *answer, name string) {
 // name is left as it is.
 func mendCalls(t *transcript, isTool func(name string) bool) {
 	for _, round := range t.rounds {
-		if round.caller < 0 {
+		if round.callAt < 0 {
 			continue
 		}
-		v := &t.views[round.caller]
+		v := &t.views[round.callAt]
 		mended := false
 		for i := range v.calls {
 			call := &v.calls[i]

@@ -81,7 +81,7 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 		if n == len(t.rounds)-1 {
 			settled = nil
 		}
-		if limit > 0 && round.caller >= 0 {
+		if limit > 0 && round.callAt >= 0 {
 			// The tools that the model saw when it made these calls. A call to a tool
 			// evicted before was refused, or loads the tool again at the end of the list.
 			r.restrict(s, limit, busy)

@@ -189,7 +189,7 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	duration := time.Since(start)
 	if err == nil {
 		h.trim(r, result, trace, sizeOf)
-		if h.names.add == "" && r.isKept() {
+		if h.names.add == "" && r.isInAgent() {
 			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.alreadyShown...)})
 		}
 	}
