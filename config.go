@@ -159,120 +159,110 @@ type Config struct {
 
 // Limits are bounds that few programs change.
 type Limits struct {
-	// MaxResultsCap is the largest number of tools that the model may ask for. It does not limit a
-	// selection by name. Zero means DefaultMaxResultsCap, or 10 for ProtocolRanked, or
-	// Config.MaxResults if that is more.
+	// MaxResultsCap is the largest number of tools that the model may ask for. It does not limit a selection by
+	// name. Zero means DefaultMaxResultsCap, or 10 for ProtocolRanked, or Config.MaxResults if that is more.
 	MaxResultsCap int
 
-	// MaxPerNamespace is the largest number of places in a result for the tools of one namespace
-	// while tools of other namespaces match. So a server whose tools repeat every word that a
-	// user may say cannot hide all other servers. Tools without a namespace have no limit. The same
-	// holds for Preselect. Zero means one place fewer than the result has, but no
-	// limit if the searcher is the protocol's own Keyword, whose order is Eino's. Negative means no
-	// limit.
+	// MaxPerNamespace is the largest number of places in a result for the tools of one namespace while tools of
+	// other namespaces match. So a server whose tools repeat every word cannot hide the others. Tools without a
+	// namespace have no limit. The same holds for Preselect. Zero means one place fewer than the result has, but no
+	// limit if the searcher is the protocol's own Keyword, whose order is Eino's. Negative means no limit.
 	MaxPerNamespace int
 
-	// MaxAnswerTokens is the largest size of the answers of meta-tools to one message of the model, in
-	// tokens of 4 bytes. The calls of a message share it evenly. An answer stays in the history for
-	// good. It says how many tools did not fit; they are not loaded.
-	// A definition in an answer is shortened to fit; native protocols send definitions whole, so the
-	// best match alone may be larger than this, and an answer does not say what is left out. Zero
-	// means DefaultMaxAnswerTokens.
+	// MaxAnswerTokens is the largest size of the answers of meta-tools to one message of the model, in tokens of 4
+	// bytes. The calls of a message share it evenly. An answer says how many tools did not fit; they are not loaded.
+	// A definition in an answer is shortened to fit; native protocols send definitions whole, so the best match
+	// alone may be larger than this, and an answer does not say what is left out. Zero means DefaultMaxAnswerTokens.
 	MaxAnswerTokens int
 
-	// MaxLoaded is the largest number of loaded tools that are visible at once. The tools least
-	// recently found or called are hidden again, except those whose call is under way. A search
-	// brings them back. A model that searches natively keeps what it found. Zero means no limit.
+	// MaxLoaded is the largest number of loaded tools that are visible at once. The tools least recently found or
+	// called are hidden again, except those whose call is under way. A search brings them back. A model that
+	// searches natively keeps what it found. Zero means no limit.
 	MaxLoaded int
 
-	// SearchTimeout bounds the time that the searches of one message of the model take together.
-	// After that the model gets what was found by then, and is told to ask for less. It also bounds
-	// Preselect. With Keyword alone there is no bound, since it is quick. Zero means
-	// DefaultSearchTimeout.
+	// SearchTimeout bounds the time that the searches of one message of the model take together. After that the
+	// model gets what was found by then, and is told to ask for less. It also bounds Preselect. With Keyword alone
+	// there is no bound, since it is quick. Zero means DefaultSearchTimeout.
 	SearchTimeout time.Duration
 
-	// SourceTimeout bounds how long a run waits for the Sources of all groups to answer, and then for
-	// the index of changed answers. After that the last good answers stay, and a FailureEvent says
-	// so. A run waits at most 200 ms for a Source that already has a good answer, and again for the
-	// index of its new answer. What takes longer is for a later run; a FailureEvent reports the first
-	// late answer. Runs that start while a Source is asked wait for the same call. The Source's context
-	// ends after SourceTimeout, not with the run, and a Source that took longer is not asked again until
-	// SourceTimeout has passed or its answer has arrived. Indexes take at most a tenth of the time, once
-	// they have taken 5 s: a Source with another answer for every run is indexed now and then. Zero means
-	// DefaultSourceTimeout.
+	// SourceTimeout bounds how long a run waits for the Sources of all groups to answer, and then for the index of
+	// changed answers. After that the last good answers stay, and a FailureEvent says so. A run waits at most 200 ms
+	// for a Source that already has a good answer, and again for the index of its new answer. What takes longer is
+	// for a later run; a FailureEvent reports the first late answer. Runs that start while a Source is asked wait
+	// for the same call. The Source's context ends after SourceTimeout, not with the run, and a Source that took
+	// longer is not asked again until SourceTimeout has passed or its answer has arrived. After 5 s of indexing,
+	// indexes get at most a tenth of the time: a Source with another answer for every run is indexed now and then.
+	// Zero means DefaultSourceTimeout.
 	SourceTimeout time.Duration
 }
 
 // A Group is the tools of one server, team or skill.
 type Group struct {
-	// Name is the namespace of all tools of the group, whatever Annotate says. It is at most 128 bytes
-	// long. It has no colon, angle bracket, invisible character, or space at either end. No other group
-	// has the same name; names that differ only in case, or in "-" for "_", are the same. "" means
-	// that Annotate says the namespace of each tool; several groups may be without a name.
+	// Name is the namespace of all tools of the group, whatever Annotate says. It is at most 128 bytes long. It may
+	// not contain a colon, an angle bracket or an invisible character, nor begin or end with a space. No other group
+	// has the same name; names that differ only in case, or in "-" for "_", are the same. "" means that Annotate
+	// says the namespace of each tool; several groups may be without a name.
 	Name string
 
-	// Description says what the group is for, such as the instructions of an MCP server. Its first 2
-	// KiB are read. The reminder shows it, and the groups share the space there fairly. BM25 finds the
-	// group's tools by it. A changed description needs a new middleware. ReminderConfig.Namespaces
-	// replaces it in the reminder. "" means none; a group without a Name has none.
+	// Description says what the group is for, such as the instructions of an MCP server. Its first 2 KiB are read.
+	// The reminder shows it, and the groups share the space there fairly. BM25 finds the group's tools by it. A
+	// changed description needs a new middleware. ReminderConfig.Namespaces replaces it in the reminder. "" means
+	// none; a group without a Name has none.
 	Description string
 
-	// Tools are tools that do not change. A tool that providers refuse is mended, or left out for
-	// a schema of more than 512 KiB, or kept with the name of a parameter that Anthropic refuses. In
-	// each case a FailureEvent says so. Nil means none.
+	// Tools are tools that do not change. A tool that providers refuse is mended, or left out for a schema of more
+	// than 512 KiB, or kept with the name of a parameter that Anthropic refuses. In each case a FailureEvent says
+	// so. Nil means none.
 	Tools []tool.BaseTool
 
-	// Source adds tools that may change. The Sources of all groups are asked at the same time, at the
-	// start of every run and when a run is resumed. A run keeps the answers to its end. An answer with
-	// the same definitions, in any order, needs no new index. If Source fails or is late (see
-	// Limits.SourceTimeout), or its answer is empty or cannot be used, the last good answer stays, the
-	// other groups are not affected, and a FailureEvent says so. Before its first good answer, a Source
-	// adds no tools. A tool that providers refuse is treated like one of Tools. The order of keys in a
-	// schema does not count as a change, and the model sees properties in the order of their names:
-	// adapters of MCP servers give them another order each time, which would cost the prompt cache. If
+	// Source adds tools that may change. The Sources of all groups are asked at the same time, at the start of every
+	// run and when a run is resumed. A run keeps the answers to its end. An answer with the same definitions, in any
+	// order, needs no new index. If Source fails or is late (see Limits.SourceTimeout), or its answer is empty or
+	// cannot be used, the last good answer stays, the other groups are not affected, and a FailureEvent says so.
+	// Before its first good answer, a Source adds no tools. A tool that providers refuse is treated like one of
+	// Tools. The order of keys in a schema does not count as a change, and the model sees properties in the order of
+	// their names: adapters of MCP servers give them another order each time, which would cost the prompt cache. If
 	// the tools depend on who asks, set PerCaller. Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
-	// PerCaller says whose tools Source answers with: a key, such as the user's ID. A run, also a resumed
-	// one, sees only its key's tools, without a trace of others. Each key, "" too, keeps its own last good
-	// answer, and its runs share a call. If PerCaller panics, the run gets no tools of Source, and
-	// a FailureEvent says so. Of all keys and groups, 20,000 tools are kept, and a key counts as one; the
-	// least recently used keys start anew. Nil means that all runs get the same tools.
+	// PerCaller says whose tools Source answers with: a key, such as the user's ID. A run, also a resumed one, sees
+	// only its key's tools, without a trace of others. Each key, "" too, keeps its own last good answer, and its
+	// runs share a call. If PerCaller panics, the run gets no tools of Source, and a FailureEvent says so. Of all
+	// keys and groups, 20,000 tools are kept, and a key counts as one; the least recently used keys start anew. Nil
+	// means that all runs get the same tools.
 	PerCaller func(ctx context.Context) string
 
-	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and so do
-	// Annotate, Filter, AlwaysLoaded, events and stored histories. A server still gets its own name
-	// for the tool. Prefix is for servers whose tools' names clash, and needs a Name. False means no prefix.
+	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and so do Annotate,
+	// Filter, AlwaysLoaded, events and stored histories. A server still gets its own name for the tool. Prefix is
+	// for servers whose tools' names clash, and needs a Name. False means no prefix.
 	//
-	// With or without it, a name that providers refuse, such as files.read or one of more than 64
-	// letters, is altered: "_" replaces what they refuse, and the name ends in a hash of the whole name. The
-	// tool is found and selected by its own name too, and AlwaysLoaded, FilterTools and a lock take
-	// either. A FailureEvent lists altered names.
+	// With or without it, a name that providers refuse, such as files.read or one of more than 64 letters, is
+	// altered: "_" replaces what they refuse, and the name ends in a hash of the whole name. The tool is found and
+	// selected by its own name too, and AlwaysLoaded, FilterTools and a lock take either. A FailureEvent lists
+	// altered names.
 	Prefix bool
 }
 
 // ReminderConfig configures the <available-deferred-tools> message.
 type ReminderConfig struct {
-	// Disabled leaves the message out, and the model searches without knowing any name. False
-	// means that the message is there.
+	// Disabled leaves the message out, and the model searches without knowing any name. False means that the message
+	// is there.
 	Disabled bool
 
-	// MaxTokens is the largest size of the message in tokens of 4 bytes. A list that is too long
-	// becomes names by namespace, then namespaces with counts, then one line, which always
-	// fits. For ProtocolSearchAdd the list always begins with the namespaces. Zero means that
-	// every name is listed.
+	// MaxTokens is the largest size of the message in tokens of 4 bytes. A list that is too long becomes names by
+	// namespace, then namespaces with counts, then one line, which always fits. For ProtocolSearchAdd the list
+	// always begins with the namespaces. Zero means that every name is listed.
 	MaxTokens int
 
 	// Position is the place of the message. Zero means ReminderDefault.
 	Position ReminderPosition
 
-	// Describe adds a short description to each name if MaxTokens allows it. Names that are listed by
-	// namespace, as with Namespaces, have no description, and neither do the namespaces of
-	// ProtocolSearchAdd. False means no descriptions.
+	// Describe adds a short description to each name if MaxTokens allows it. Names listed by namespace, as with
+	// Namespaces, get none, nor do the namespaces of ProtocolSearchAdd. False means no descriptions.
 	Describe bool
 
-	// Namespaces describes each namespace in a line. With it, names are listed by namespace. Nil means
-	// no descriptions.
+	// Namespaces describes each namespace in a line. With it, names are listed by namespace. Nil means no
+	// descriptions.
 	Namespaces map[string]string
 }
 
