@@ -358,8 +358,8 @@ func (c scope) filtered(
 	return allowed
 }
 
-// settled gives each name to the first allowed tool that has it, and takes the others out of allowed.
-func (c *Catalog) settled(allowed docset.Set) map[string]int {
+// assignNames returns the first allowed tool of each name, and removes the others from allowed.
+func (c *Catalog) assignNames(allowed docset.Set) map[string]int {
 	if len(c.byName) == len(c.docs) {
 		return c.byName
 	}

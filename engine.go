@@ -31,7 +31,7 @@ type engine struct {
 	mode     mode
 	editions *editions
 	names    metaNames
-	metas    map[wording.Form][]tool.BaseTool // the search tool comes first; the texts fit what a run sees of the hidden tools
+	metas    map[wording.Form][]tool.BaseTool // the search tool comes first; the texts are for what the model sees of the hidden tools
 }
 
 // newEngine compiles the catalog and makes the meta-tools. agentic is about its messages.
@@ -49,7 +49,7 @@ func newEngine(ctx context.Context, config *Config, events eventSink, agentic bo
 	for _, form := range [...]wording.Form{wording.Names, wording.Groups, wording.Nothing} {
 		h := &host{e.names, e.editions.last.catalog.prompt.For(form), e.run, bytesPerToken * config.Limits.MaxAnswerTokens}
 		tools := h.metaTools(config.Protocol)
-		if e.mode == deferredMode {
+		if e.mode.answersNatively() {
 			tools[0] = &nativeSearchTool{tools[0].(*metaTool)}
 		}
 		e.metas[form] = tools
@@ -121,14 +121,14 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(unfiltered.allowed)
-	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
+	if r.session == nil && e.mode.fixesList() { // which does not show what is loaded
 		r.session = NewSession()
 	}
 	if e.config.Filter != nil {
 		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
 	}
 	if r.scope.allowed != nil {
-		r.scope.byName = edition.catalog.settled(r.scope.allowed)
+		r.scope.byName = edition.catalog.assignNames(r.scope.allowed)
 	}
 	r.names = e.names
 	for _, name := range loaderNames {
@@ -295,7 +295,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 		}
 	}
 	if r.session != nil {
-		for _, name := range r.notebook.Shared() { // hidden by MaxLoaded before the model saw it
+		for _, name := range r.notebook.SessionNames() { // hidden by MaxLoaded before the model saw it
 			doc, known := r.scope.named(name)
 			if known && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
 				gone = append(gone, name)
@@ -307,7 +307,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 				shared = append(shared, r.scope.docs[doc].Name)
 			}
 		}
-		r.session.update(r.notebook.ShareChanges(shared, gone), gone)
+		r.session.update(r.notebook.SyncChanges(shared, gone), gone)
 	}
 	slices.Sort(gone)
 	if isReported {
@@ -337,7 +337,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
-	if r.mode == dispatchMode {
+	if r.mode.fixesList() {
 		r.notebook.SetDefined(r.definedBy(t))
 	}
 	return opts

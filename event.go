@@ -15,8 +15,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// Events report what a middleware does: Config.OnEvent to the program, Config.SendEvents to the
-// agent's caller.
+// Events report what a middleware does: Config.OnEvent to the program, Config.SendEvents to
+// whoever runs the agent.
 
 // An Event is a *SearchEvent, *LoadEvent, *CatalogEvent or *FailureEvent. Listeners share it and must
 // not change it.
@@ -68,7 +68,7 @@ type LoadEvent struct {
 // too, since the catalog had none of its tools before. A tool that keeps its name under a new
 // definition is neither added nor removed. New's own compiling and an answer with the same
 // definitions are not reported. A change is reported once, in the run that found it. With
-// Group.PerCaller it counts what the run's own key has.
+// Group.PerCaller it counts the tools of the run's own key.
 type CatalogEvent struct {
 	Tools    int           // number of tools now
 	Added    int           // number of tools whose names are new
@@ -193,7 +193,7 @@ func (e *FailureEvent) GobDecode(data []byte) error {
 	return decode(data, (*gobFailureEvent)(e), &e.Err)
 }
 
-// eventSink is who is told of events: the program and the agent's caller.
+// eventSink is who is told of events: the program and whoever runs the agent.
 type eventSink []func(ctx context.Context, e Event)
 
 func (s eventSink) listens() bool { return len(s) > 0 }

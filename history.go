@@ -17,15 +17,15 @@ import (
 
 // round is the calls of one view and the results that follow them.
 type round struct {
-	caller   int // the view that calls; -1 for results before any call
+	callAt   int // index of the view that calls; -1 for results before any call
 	from, to int // indices of its answers in the transcript
 }
 
 // answer is a tool result.
 type answer struct {
 	view, result int       // of its first part
-	caller       int       // the view of its call; -1 if it has no call
-	call         *callView // nil if it has no call
+	callAt       int       // index of the view of its call; -1 without a call
+	call         *callView // nil without a call
 	called       string    // the name the model called; "" if unknown
 }
 
@@ -35,16 +35,16 @@ const maxRoundsBack = 8
 // pair finds the rounds of the views, and the call of each answer. A stand-in made by a middleware of
 // these names counts as the call that it replaced.
 func (t *transcript) pair(names *metaNames) {
-	r := round{caller: -1}
+	r := round{callAt: -1}
 	for i := range t.views {
 		v := &t.views[i]
 		if len(v.calls) > 0 {
 			t.finish(r, names)
-			r = round{caller: i, from: len(t.answers)}
+			r = round{callAt: i, from: len(t.answers)}
 		}
 		for j := range v.results {
 			if v.results[j].part == 0 {
-				t.answers = append(t.answers, answer{view: i, result: j, caller: -1})
+				t.answers = append(t.answers, answer{view: i, result: j, callAt: -1})
 			}
 		}
 	}
@@ -60,12 +60,12 @@ func (t *transcript) finish(r round, names *metaNames) {
 	for i := range answers {
 		a := &answers[i]
 		result := t.result(a)
-		call, shared := nextCall(calls, result.callID)
+		call, byOrder := nextCall(calls, result.callID)
 		if call != nil {
 			call.answered = true
-			a.call, a.caller = call, r.caller
+			a.call, a.callAt = call, r.callAt
 		}
-		if shared && (call == nil || !names.mayAnswer(result.name, call)) {
+		if byOrder && (call == nil || !names.mayAnswer(result.name, call)) {
 			refused[result.callID] = true
 		}
 	}
@@ -73,7 +73,7 @@ func (t *transcript) finish(r round, names *metaNames) {
 		a := &answers[i]
 		result := t.result(a)
 		if refused[result.callID] {
-			a.call, a.caller = nil, -1
+			a.call, a.callAt = nil, -1
 		}
 		switch {
 		case a.call != nil:
@@ -85,10 +85,10 @@ func (t *transcript) finish(r round, names *metaNames) {
 }
 
 func (t *transcript) calls(r round) []callView {
-	if r.caller < 0 {
+	if r.callAt < 0 {
 		return nil
 	}
-	return t.views[r.caller].calls
+	return t.views[r.callAt].calls
 }
 
 // nextCall returns the call that the next result of an id answers, and whether only the order
@@ -168,7 +168,7 @@ func (t *transcript) replace(a *answer, result resultView) {
 	result.replaced = true
 	*t.result(a), t.views[a.view].edited = result, true
 	if isMarkedSearch(a.call) && !result.native {
-		a.call.dropMark, t.views[a.caller].edited = true, true
+		a.call.dropMark, t.views[a.callAt].edited = true, true
 	}
 }
 

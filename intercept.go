@@ -17,7 +17,7 @@ import (
 // Eino ends a run over a call to a name that no tool has. Such a call is therefore replaced
 // by a stand-in after the model's message and before the tools run. A stand-in is a call of
 // the search tool with the same call id; its arguments ask for help. Like every tool result,
-// the answer reaches the model, the caller's events and the checkpoint. Before the next model
+// the answer reaches the model, the program's events and the checkpoint. Before the next model
 // call the model's own call is restored, and the result gets its name.
 
 // Dispatched calls go the same way: call_tool is replaced by a call of the tool it names.
@@ -72,7 +72,7 @@ func (k *callable) standInFor(name string) *standIn {
 	doc, dynamic := k.run.scope.named(name)
 	switch {
 	case dynamic:
-		if config.Unloaded == UnloadedRefuse && k.run.mode != serverMode && !k.isLoaded(doc) {
+		if config.Unloaded == UnloadedRefuse && k.run.mode.seesSearches() && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
 	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):
@@ -178,10 +178,10 @@ func (t *transcript) rename(a *answer, name string) {
 // name is left as it is.
 func mendCalls(t *transcript, isTool func(name string) bool) {
 	for _, round := range t.rounds {
-		if round.caller < 0 {
+		if round.callAt < 0 {
 			continue
 		}
-		v := &t.views[round.caller]
+		v := &t.views[round.callAt]
 		mended := false
 		for i := range v.calls {
 			call := &v.calls[i]

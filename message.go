@@ -154,8 +154,8 @@ type transcript struct {
 // transcripts keeps memory from one hook to the next, since a history has thousands of messages.
 var transcripts = sync.Pool{New: func() any { return new(transcript) }}
 
-// read reads messages: their views and their rounds. names are the names of the middleware's meta-tools. The
-// caller releases the transcript.
+// read reads messages: their views and their rounds. names are the names of the middleware's meta-tools. Release
+// the transcript afterwards.
 func read[M adk.MessageType](c codec[M], messages []M, names *metaNames) *transcript {
 	t, n := transcripts.Get().(*transcript), len(messages)
 	t.views = slices.Grow(t.views, n)[:n]

@@ -36,12 +36,28 @@ type mode int
 
 const (
 	textMode         mode = iota // works with every model that calls tools
-	dispatchMode                 // of ProtocolDispatch: a text mode whose tool list never changes
+	dispatchMode                 // of ProtocolDispatch: results define the tools
 	deferredMode                 // for agentic models: results are native in the history
 	chatDeferredMode             // for chat models: native results in the history would make Eino's reduction end the run
 	referencesMode               // for the Claude chat model: its adapter turns native results into references
 	serverMode                   // for a search that we do not see
 )
+
+// fixesList reports whether the tool list never changes. Then texts of results define the tools that they show.
+func (m mode) fixesList() bool { return m == dispatchMode }
+
+// listsCalled reports whether the ordinary tool list gets the tools that the model calls.
+func (m mode) listsCalled() bool { return m == textMode }
+
+// answersNatively reports whether tool_search itself answers with native results.
+func (m mode) answersNatively() bool { return m == deferredMode }
+
+// remembers reports whether the definition of tool_search keeps the names of the loaded tools, since no list
+// contains those that results show.
+func (m mode) remembers() bool { return m == referencesMode }
+
+// seesSearches reports whether the middleware sees what the model finds.
+func (m mode) seesSearches() bool { return m != serverMode }
 
 // searches reports whether tool_search is the model's own search tool, and not one of the ordinary tools.
 func (m mode) searches() bool { return m == deferredMode || m == chatDeferredMode }
@@ -55,11 +71,11 @@ func (m mode) isNative() bool { return m >= deferredMode }
 // translates reports whether texts of the history become native results on the wire.
 func (m mode) translates() bool { return m == chatDeferredMode || m == referencesMode }
 
-// keeps reports whether a result in the history shows its tools to the model. In deferredMode the
-// provider demands the native results of this run and of marked calls.
-func (r *run) keeps(result *resultView, call *callView) bool {
+// showsTools reports whether a result in the history shows its tools to the model. If tool_search answers
+// natively, the provider demands the native results of this run and of marked calls.
+func (r *run) showsTools(result *resultView, call *callView) bool {
 	return r.mode.translates() ||
-		r.mode == deferredMode && result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
+		r.mode.answersNatively() && result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
 }
 
 // converter finds the form in which a model reads the search results of a history, one after the other.
@@ -132,7 +148,7 @@ func (f *converter) formOf(result resultView, call *callView) (form resultView, 
 	}
 	permitted := r.infos(r.effectOf(&result).loads)
 	switch {
-	case isLost || !r.keeps(&result, call):
+	case isLost || !r.showsTools(&result, call):
 		return result.asText(permitted), true
 	case len(permitted) == len(result.found):
 		return result, false
@@ -173,7 +189,7 @@ func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 
 // lists returns the tool lists of a model call, in which the loaded tools are callable. It is idempotent.
 func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
-	if r.hidesNone || r.mode == dispatchMode {
+	if r.hidesNone || r.mode.fixesList() {
 		loaded = conversation.NewLoadSet(len(r.scope.docs))
 		for doc := range r.scope.docs {
 			if r.scope.has(doc) && (r.hidesNone || r.isAlways(doc)) {
@@ -187,7 +203,7 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	}
 	next := lists{tools: visible(r, given.tools, ordinary), deferred: othersDeferred(r, given.deferred)}
 	isSearch := func(t *schema.ToolInfo) bool { return t.Name == r.names.search }
-	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode == referencesMode {
+	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode.remembers() {
 		next.tools[at] = conversation.MarkRemembered(next.tools[at], toJSON(toolNames(r.infos(loaded.Docs))))
 	}
 	if !r.mode.defers() {
@@ -223,7 +239,7 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet
 // history before the next model call.
 func (r *run) markCalled(given lists, docs []int) lists {
 	switch {
-	case r.mode == textMode:
+	case r.mode.listsCalled():
 		given.tools = slices.Clip(given.tools)
 		for _, doc := range docs {
 			if info := r.scope.docs[doc].Info; !containsName(given.tools, info.Name) {

@@ -95,8 +95,8 @@ type metaNames struct {
 	call                 string   // of ProtocolDispatch
 	all                  []string // the names above that the protocol has
 	allProtocols         bool     // results of the other protocols' tools count as its own
-	taken                []string // default names of loaders that dynamic tools have
-	agents               []string // default names of loaders that the agent's own tools have
+	taken                []string // default names of loaders that belong to dynamic tools
+	agents               []string // default names of loaders that belong to the agent's own tools
 }
 
 // names returns the names of the meta-tools for a Config.ToolName. If that is not the default,

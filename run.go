@@ -27,9 +27,9 @@ type run struct {
 	tools      []tool.BaseTool // dynamic tools the agent can run
 	reminder   reminder
 	hidesNone  bool            // few tools: the model sees all of them and no meta-tool
-	yielded    map[string]bool // names of the catalog that other tools of the agent have
-	hasYielded bool            // also to the tools of later middlewares
-	names      metaNames       // the edition's, and the names of loaders that other tools of the agent have
+	yielded    map[string]bool // names that belong to other tools of the agent, so the catalog's are hidden
+	hasYielded bool            // whether names went to the tools of later middlewares too
+	names      metaNames       // the meta-tools', and which default names belong to other tools
 
 	session  *Session // nil means none
 	notebook conversation.Notebook
@@ -41,11 +41,11 @@ type run struct {
 // nor those in a provider's form.
 func (r *run) shown() func(doc int) bool {
 	switch {
-	case !r.isKept():
+	case !r.isInAgent():
 		return nil
-	case r.mode == dispatchMode:
+	case r.mode.fixesList():
 		return func(doc int) bool { return r.isAlways(doc) || r.notebook.IsDefined(doc) }
-	case r.mode != textMode || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || takesPatterns(r.scope.searcher):
+	case r.mode.isNative() || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || takesPatterns(r.scope.searcher):
 		return nil
 	}
 	return func(doc int) bool {
@@ -57,13 +57,13 @@ func (r *run) shown() func(doc int) bool {
 // sendsDefinitions reports whether a search sends the definitions of its matches. The provider's own search tool with an
 // unset Index is Eino's, bit for bit.
 func (r *run) sendsDefinitions() bool {
-	return r.isKept() && !takesPatterns(r.scope.searcher) &&
-		(r.config.Protocol == ProtocolRanked || r.mode == dispatchMode || r.mode.isNative() && r.config.Index != nil)
+	return r.isInAgent() && !takesPatterns(r.scope.searcher) &&
+		(r.config.Protocol == ProtocolRanked || r.mode.fixesList() || r.mode.isNative() && r.config.Index != nil)
 }
 
 // countsCalls reports whether a call to a hidden tool loads it.
 func (r *run) countsCalls() bool {
-	return r.config.Unloaded == UnloadedLoadAndRun && r.mode != serverMode
+	return r.config.Unloaded == UnloadedLoadAndRun && r.mode.seesSearches()
 }
 
 // owns returns the dynamic tool of that name, unless another tool of the agent has the name.
@@ -101,9 +101,8 @@ func (r *run) infos(docs []int) []*schema.ToolInfo {
 	return list
 }
 
-// isKept reports whether anything reads the run's notebook. Nothing does for the tool of a Catalog,
-// since no agent runs it.
-func (r *run) isKept() bool { return r.edition != nil }
+// isInAgent reports whether an agent runs, which reads the notebook. The tool of a Catalog needs none.
+func (r *run) isInAgent() bool { return r.edition != nil }
 
 // recordEffect records the effect of the meta-tool call that is under way.
 func (r *run) recordEffect(ctx context.Context, e conversation.Effect) {
@@ -131,7 +130,7 @@ func (r *run) effectOf(result *resultView) effect {
 // limited returns a context that ends when the searches since the last model call have taken
 // Config.SearchTimeout together. Calls of one message may run at the same time.
 func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	if !r.isKept() || r.scope.isQuick {
+	if !r.isInAgent() || r.scope.isQuick {
 		return r.scope.limited(ctx)
 	}
 	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.Limits.SearchTimeout))

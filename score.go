@@ -10,8 +10,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The menu: every searcher, with its options, for Config.Index and Config.Fallback. All of it is in
-// package search, which describes it. This file spares a program the second import.
+// The menu of searchers, with their options, for Config.Index and Config.Fallback; and the three types
+// that Config's fields need. Package search describes them. This file spares a program the second import.
 
 // Keyword is Eino's own scorer, bit for bit, with an index. It is the default.
 func Keyword(ctx context.Context, docs []Document) (search.Searcher, error) {
@@ -65,7 +65,7 @@ type (
 	RetrieverOptions  = search.RetrieverOptions
 )
 
-// What Config is made of. The rest of the contract for a searcher of your own is in package search.
+// The types that Config's fields need. The rest of the contract for a searcher of your own is in package search.
 type (
 	Document   = search.Document
 	Annotation = search.Annotation

@@ -21,7 +21,7 @@ import (
 // The path from what the model typed to what it gets back:
 //
 //	text -> select by name                                               -> Result
-//	     -> read, as the searcher asked does -> narrow -> rank -> share  -> Result
+//	     -> read, as the searcher asked does -> narrow -> rank -> spread -> Result
 //
 // Every search of every protocol goes through scope.find. It decides which part of the catalog
 // is searched, which searcher answers, and what the model reads when nothing is found. What a
@@ -246,7 +246,7 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 				t.near += a.total - len(a.matches)
 			}
 			far := a.matches[c.beforeGap(a.matches):]
-			if a.matches, total = c.share(ctx, s, a), total+a.total; len(far) > 0 {
+			if a.matches, total = c.spread(ctx, s, a), total+a.total; len(far) > 0 {
 				a.matches = slices.DeleteFunc(slices.Clone(a.matches), func(m Match) bool { return slices.Contains(far, m) })
 			}
 			if len(matches) > 0 { // of one namespace
@@ -281,11 +281,11 @@ func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 }
 
 // Of the matches of a query, those after a gap are left out where the model pays for each: the score is below
-// gapShare of the one before, and below farShare of the best. Tools that the query names stay, and so do those that
+// gapRatio of the one before, and below farRatio of the best. Tools that the query names stay, and so do those that
 // have a place since one namespace may not have all. docs/searchers.md says what that saves and costs.
 const (
-	gapShare = 0.8
-	farShare = 0.3
+	gapRatio = 0.8
+	farRatio = 0.3
 )
 
 // beforeGap returns how many of the matches, the best first, are not far below the best.
@@ -296,7 +296,7 @@ func (c scope) beforeGap(matches []Match) int {
 		case !c.cutsOff || m.Score >= docset.Named:
 		case best == 0 || best >= docset.Named:
 			best = m.Score
-		case m.Score < farShare*best && best > 0 && (i == 0 || m.Score < gapShare*matches[i-1].Score):
+		case m.Score < farRatio*best && best > 0 && (i == 0 || m.Score < gapRatio*matches[i-1].Score):
 			return i
 		}
 	}
@@ -379,8 +379,8 @@ func failed(err *error) {
 	}
 }
 
-// share takes places of a result from namespaces that have more than their share.
-func (c scope) share(ctx context.Context, s search.Searcher, a ranking) []Match {
+// spread limits the places of one namespace in a result, and gives the rest to others.
+func (c scope) spread(ctx context.Context, s search.Searcher, a ranking) []Match {
 	places, most := len(a.matches), c.perNamespace
 	if most == 0 {
 		most = places - 1

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// A conversation's loaded tools. A Session serves callers that do not store the messages of tools,
+// A conversation's loaded tools. A Session serves programs that do not store the messages of tools,
 // and agents that work on one conversation without sharing its messages.
 
 // A Session is the loaded tools of one conversation. WithSession shares it with every agent that

@@ -31,7 +31,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 	r.addMarked(s, given)
 	if r.session != nil {
 		shared := r.session.Loaded()
-		s.Drop(r.docsNamed(r.notebook.Share(shared)))
+		s.Drop(r.docsNamed(r.notebook.Sync(shared)))
 		s.Add(r.docsNamed(shared)...)
 	}
 	busy := r.replay(t, s, limit, slices.Clone(s.Members))
@@ -81,7 +81,7 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 		if n == len(t.rounds)-1 {
 			settled = nil
 		}
-		if limit > 0 && round.caller >= 0 {
+		if limit > 0 && round.callAt >= 0 {
 			// The tools that the model saw when it made these calls. A call to a tool
 			// evicted before was refused, or loads the tool again at the end of the list.
 			r.restrict(s, limit, busy)
@@ -127,7 +127,7 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 			s.Drop([]int{doc})
 		}
 	}
-	if r.keeps(result, call) {
+	if r.showsTools(result, call) {
 		for _, doc := range e.loads {
 			s.ByResult.Add(doc)
 		}
@@ -169,7 +169,7 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	if err = cmp.Or(err, found.partial); err != nil && ctx.Err() == nil {
 		r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: Preselect: %w", err))
 	}
-	return r.docsNamed(matchNames(c.share(limited, c.preselector, found))), ctx.Err()
+	return r.docsNamed(matchNames(c.spread(limited, c.preselector, found))), ctx.Err()
 }
 
 // restrict removes the tools that the request may not see, and the least recently used tools

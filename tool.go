@@ -63,7 +63,7 @@ func (h *host) metaTool(typeName, name, description string, parameters map[strin
 type searching struct {
 	parameters map[string]*schema.ParameterInfo
 	read       func(arguments string) searchRequest
-	sizeOf     func(r *run, m Match, t trace) int // the bytes that a match takes in the answer; nil means that it has only its name
+	sizeOf     func(r *run, m Match, t trace) int // the bytes of a match in the answer; nil means those of its name
 	write      func(r *run, request searchRequest, result *Result, trace trace) string
 }
 
@@ -189,7 +189,7 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	duration := time.Since(start)
 	if err == nil {
 		h.trim(r, result, trace, sizeOf)
-		if h.names.add == "" && r.isKept() {
+		if h.names.add == "" && r.isInAgent() {
 			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.alreadyShown...)})
 		}
 	}
@@ -213,7 +213,7 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 
 // trim leaves out the matches that do not fit an answer. The best match always stays.
 func (h *host) trim(r *run, result *Result, t trace, sizeOf func(*run, Match, trace) int) {
-	result.NotFound = trimNames(result.NotFound, h.share(r)/4)
+	result.NotFound = trimNames(result.NotFound, h.room(r)/4)
 	switch {
 	case sizeOf != nil:
 	case r.mode.searches(): // the model gets whole definitions
@@ -222,12 +222,12 @@ func (h *host) trim(r *run, result *Result, t trace, sizeOf func(*run, Match, tr
 		}
 	default:
 		const longest = len(`"",`) + maxEscaped*naming.MaxBytes
-		if len(result.Matches)*longest <= h.share(r) {
+		if len(result.Matches)*longest <= h.room(r) {
 			return
 		}
 		sizeOf = func(_ *run, m Match, _ trace) int { return len(toJSON(m.Info.Name)) + 1 }
 	}
-	size, found, budget := 0, len(result.Matches), h.share(r)
+	size, found, budget := 0, len(result.Matches), h.room(r)
 	kept := result.Matches[:0:0]
 	for i, m := range result.Matches {
 		switch taken := sizeOf(r, m, t); {
@@ -246,8 +246,8 @@ func (h *host) trim(r *run, result *Result, t trace, sizeOf func(*run, Match, tr
 	}
 }
 
-// share returns how many bytes an answer may have: the calls of one message share the budget evenly.
-func (h *host) share(r *run) int { return h.budget / r.notebook.Answers() }
+// room returns the bytes for one answer: the calls of one message divide the budget evenly.
+func (h *host) room(r *run) int { return h.budget / r.notebook.Answers() }
 
 // trimNames returns as many names as fit the budget, but at least one.
 func trimNames(names []string, budget int) []string {
@@ -314,7 +314,7 @@ type foundDefinitions struct {
 
 func (h *host) definitionsTool() *metaTool {
 	define := func(r *run, m Match, t trace) definition {
-		d := definitionOf(m.Info, h.share(r))
+		d := definitionOf(m.Info, h.room(r))
 		d.FoundBy = t.foundBy[m.Info.Name]
 		return d
 	}
@@ -326,7 +326,7 @@ func (h *host) definitionsTool() *metaTool {
 		}
 		if request.stand != nil {
 			if doc, dynamic := r.scope.named(request.stand.MisusedTool); dynamic {
-				tool := definitionOf(r.scope.docs[doc].Info, h.share(r)-len(toJSON(result.Message)))
+				tool := definitionOf(r.scope.docs[doc].Info, h.room(r)-len(toJSON(result.Message)))
 				found.Tool = &tool
 			}
 		}

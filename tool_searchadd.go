@@ -84,7 +84,7 @@ func (h *host) showAllTool() *metaTool {
 				continue
 			}
 			name := r.scope.docs[doc].Name
-			if size += len(toJSON(name)) + 1; size > h.share(r) {
+			if size += len(toJSON(name)) + 1; size > h.room(r) {
 				break
 			}
 			answer.Tools = append(answer.Tools, name)

@@ -108,7 +108,8 @@ func documents(e *toolsearch.SearchEvent) string {
 	return string(text)
 }
 
-// searchFailure returns the failure of a search in the form of a FailureEvent.
+// searchFailure returns the failure of a search in the form of a FailureEvent. "Index" is no part of a
+// FailureEvent that the library emits, since a SearchEvent reports the failure of a search.
 func searchFailure(e *toolsearch.SearchEvent) *toolsearch.FailureEvent {
 	return &toolsearch.FailureEvent{Part: "Index", Err: e.Err}
 }

@@ -24,7 +24,7 @@ type Notebook struct {
 	made     map[string]bool     // ids of all calls of meta-tools in this run
 	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
 	defined  docset.Set          // the tools whose definitions that call has, where results are not to repeat them
-	shared   map[string]bool     // the names the session had at that call, as far as this run knows
+	session  map[string]bool     // the names the session had at that call, as far as this run knows
 	list     []listed            // the tool list of the last model call; nil means no call yet
 }
 
@@ -134,48 +134,48 @@ func (b *Notebook) IsDefined(doc int) bool {
 	return b.defined != nil && b.defined.Has(doc)
 }
 
-// Share records the session's names, and returns the names that it has lost since the last
+// Sync records the session's names, and returns the names that it has lost since the last
 // model call: another agent has unloaded them.
-func (b *Notebook) Share(names []string) (unloaded []string) {
+func (b *Notebook) Sync(names []string) (unloaded []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := make(map[string]bool, len(names))
 	for _, name := range names {
 		now[name] = true
 	}
-	for name := range b.shared {
+	for name := range b.session {
 		if !now[name] {
 			unloaded = append(unloaded, name)
 		}
 	}
-	b.shared = now
+	b.session = now
 	return unloaded
 }
 
-// Shared returns the names that the session had at the last model call.
-func (b *Notebook) Shared() []string {
+// SessionNames returns the names that the session had at the last model call.
+func (b *Notebook) SessionNames() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Collect(maps.Keys(b.shared))
+	return slices.Collect(maps.Keys(b.session))
 }
 
-// ShareChanges records the names to add to the session and to remove from it. It returns the
+// SyncChanges records the names to add to the session and to remove from it. It returns the
 // additions that the session does not have: a name that another agent unloads meanwhile is not put
 // back.
-func (b *Notebook) ShareChanges(added, gone []string) (fresh []string) {
+func (b *Notebook) SyncChanges(added, gone []string) (fresh []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.shared == nil {
-		b.shared = make(map[string]bool)
+	if b.session == nil {
+		b.session = make(map[string]bool)
 	}
 	for _, name := range added {
-		if !b.shared[name] {
-			b.shared[name] = true
+		if !b.session[name] {
+			b.session[name] = true
 			fresh = append(fresh, name)
 		}
 	}
 	for _, name := range gone {
-		delete(b.shared, name)
+		delete(b.session, name)
 	}
 	return fresh
 }

@@ -54,10 +54,10 @@ func TestLoadedTools(t *testing.T) {
 // as lost, and names that the session already has are not added again.
 func TestNamesSharedWithASession(t *testing.T) {
 	var b conversation.Notebook
-	assert.Empty(t, b.Share([]string{"a", "b"}))
-	assert.Equal(t, []string{"c"}, b.ShareChanges([]string{"a", "c"}, []string{"b"}))
-	assert.ElementsMatch(t, []string{"a", "c"}, b.Shared())
-	assert.Equal(t, []string{"a"}, b.Share([]string{"c"}))
+	assert.Empty(t, b.Sync([]string{"a", "b"}))
+	assert.Equal(t, []string{"c"}, b.SyncChanges([]string{"a", "c"}, []string{"b"}))
+	assert.ElementsMatch(t, []string{"a", "c"}, b.SessionNames())
+	assert.Equal(t, []string{"a"}, b.Sync([]string{"c"}))
 }
 
 // A list differs from the list before by a definition or its place.
