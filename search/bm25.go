@@ -65,7 +65,7 @@ type BM25Options struct {
 }
 
 // BM25 is the recommended Indexer. It searches names, descriptions, parameters and
-// annotations. A namespace lifts its tools if its description fits the query or, for a long
+// annotations. A namespace lifts its tools if its description matches the query or, for a long
 // query, if its other tools do. BM25 handles diacritics, Chinese, Japanese and Korean, and
 // inflected words in English, German, Spanish, French and Russian. A tool that is asked for by
 // its name comes first.

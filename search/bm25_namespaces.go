@@ -8,11 +8,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// What a tool gets for its namespace: for a description that fits the query, and for other tools that
-// fit it. docs/searchers.md says what both are worth.
+// What a tool gets for its namespace: for a description that matches the query, and for other tools that
+// match it. docs/searchers.md says what both are worth.
 //
 // A server says what it is for ("Current weather and forecasts"), and its tools need not say it again
-// ("get_current"). So a query that fits the description of a namespace lifts the namespace's tools by
+// ("get_current"). So a query that matches the description of a namespace lifts the namespace's tools by
 //
 //	namespaceWeight · score of the description / sqrt(number of tools)
 //
@@ -22,7 +22,7 @@ import (
 // tools says more in its description, and its tools share the lift.
 //
 // A task over many servers says what a server does in more words than any one of its tools has. So in
-// a query of more than evidenceLength words, a tool that a term fits gets
+// a query of more than evidenceLength words, a tool that a term matches gets
 //
 //	evidenceShare · mean score of the other tools of its namespace
 const (
@@ -117,7 +117,7 @@ func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) 
 }
 
 // lift returns what tools get for their namespaces. It touches the tools of a namespace whose
-// description fits the query.
+// description matches the query.
 func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	n := s.x.namespaces
 	isEvidence := n != nil && len(n.tools) > 2 && s.isLong()

@@ -248,10 +248,10 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 	}
 	ofDescription, ofOthers := lifts.of(doc, x.total(sum, share, letters.NotNamed))
 	if ofDescription > 0 {
-		add("", "namespace", ofDescription, "the query fits the description of the namespace")
+		add("", "namespace", ofDescription, "the query matches the description of the namespace")
 	}
 	if ofOthers > 0 {
-		add("", "namespace", ofOthers, fmt.Sprintf("the query fits other tools of %q", x.docs[doc].Namespace))
+		add("", "namespace", ofOthers, fmt.Sprintf("the query matches other tools of %q", x.docs[doc].Namespace))
 	}
 	e.Score = x.total(sum, share, tier) + (ofDescription + ofOthers)
 	return e, nil

@@ -23,7 +23,7 @@ type Document struct {
 	Annotation
 
 	// NamespaceDescription says what the namespace is for: the Description of the tool's Group,
-	// on one line. BM25 lifts the tools of a namespace whose description fits the query. ""
+	// on one line. BM25 lifts the tools of a namespace whose description matches the query. ""
 	// means none.
 	NamespaceDescription string
 

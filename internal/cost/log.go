@@ -326,7 +326,7 @@ func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs
 	definitions := tokensOf(tools)
 	for i := range runs {
 		var err error
-		if scenarios[i], checks[i], err = runs[i].fit(ctx, tools, definitions, p); err != nil {
+		if scenarios[i], checks[i], err = runs[i].reconstruct(ctx, tools, definitions, p); err != nil {
 			return nil, err
 		}
 	}
@@ -338,9 +338,11 @@ func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs
 	return report, nil
 }
 
-// fit finds the history of a run's conversation, and plays it in the way in which it was recorded.
+// reconstruct finds the history of a run's conversation, and plays it in the way in which it was recorded.
 // definitions is the tokens of the tools.
-func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, definitions int, p *Provider) (s scenario, check Check, err error) {
+func (r *Run) reconstruct(
+	ctx context.Context, tools []*schema.ToolInfo, definitions int, p *Provider,
+) (s scenario, check Check, err error) {
 	s.Conversation = r.conversation
 	s.Steps = slices.Clone(s.Steps)
 	s.Calls, s.Loads = 1, len(s.called())
