@@ -38,7 +38,7 @@ func TestBM25SeesOtherToolsOfNamespace(t *testing.T) {
 		e := explained(t, s, search.ParseQuery(long), doc)
 		assert.Equal(t, score, e.Score, "the explained score of %d", doc)
 		hasOthers := doc == 2 || doc == 3 || doc == 4
-		assert.Equal(t, hasOthers, strings.Contains(e.String(), `in namespace: the query matches other tools of "beta"`), "the explanation of %d", doc)
+		assert.Equal(t, hasOthers, strings.Contains(e.String(), `in namespace: the query matches other tools of "beta"`), "explaining %d", doc)
 	}
 	assert.Equal(t, scores[5], scores[6], "a namespace of one tool and none")
 
