@@ -25,7 +25,7 @@ const (
 )
 
 // A tool whose name the query begins comes above any sum of impacts, and a tool that the query names
-// above both: a query has at most some thousand terms, and each adds at most its idf, which is below 25.
+// above both: a query consists of at most some thousand terms, and each adds at most its idf, which is below 25.
 const (
 	prefixBonus = docset.Named
 	exactBonus  = 2 * prefixBonus
@@ -57,7 +57,7 @@ func (s *bm25Sums) add(x *bm25f.Index, group *bm25Group) {
 	cells, number := s.cells, s.group
 	for _, term := range group.terms {
 		weight := float32(term.weight)
-		// The share in a name that has the term, before the division by the idf of the whole name.
+		// The share in a name with the term, before the division by the idf of the whole name.
 		share := float32(min(weight, 1) * x.IDF[term.id])
 		postings := x.List(term.id)
 		for i := range postings {

@@ -1,6 +1,6 @@
 // Package regexpcost estimates the cost of a regular expression before it is parsed and
 // before it is compiled. A short pattern such as (.......){1000} can compile to a large program,
-// and \pL stands for a class of 659 ranges.
+// and \pL is a class of 659 ranges.
 package regexpcost
 
 import (
