@@ -1,6 +1,5 @@
-// Package schemacheck checks the arguments of dispatched calls against the tool's JSON
-// schema, within bounds. So the model reads what is wrong, and does not have to guess it
-// from the tool's failure.
+// Package schemacheck checks the arguments of dispatched calls against the tool's JSON schema, within bounds.
+// So the model reads what is wrong, and does not have to guess it from the tool's failure.
 //
 // Three walks keep the bounds, because each goes through another tree. document.add weighs a schema as JSON before
 // it is compiled, and sees keywords that Eino's type of a schema does not know. budget.spend follows arguments and

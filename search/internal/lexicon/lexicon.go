@@ -21,9 +21,8 @@ import (
 //go:embed lexicon.txt
 var builtIn string
 
-// A Lexicon lists words and their substitutes: the lines of lexicon.txt and a company's
-// own, which come first. Parse reads a company's own. A Lexicon never changes, and is safe for
-// concurrent use.
+// A Lexicon lists words and their substitutes: the lines of lexicon.txt and a company's own, which come first.
+// Parse reads a company's own. A Lexicon never changes, and is safe for concurrent use.
 type Lexicon struct {
 	own []ownLine
 
