@@ -55,7 +55,7 @@ type Catalog struct {
 
 // Annotate returns the tool's server in the catalog's file as its namespace. If the file
 // names no server, Annotate returns what [search.Annotate] derives from the tool's name.
-// It fits toolsearch.Config.Annotate.
+// It is for toolsearch.Config.Annotate.
 func (c *Catalog) Annotate(info *schema.ToolInfo) search.Annotation {
 	if server := c.servers[info.Name]; server != "" {
 		return search.Annotation{Namespace: server}

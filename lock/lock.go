@@ -87,7 +87,7 @@ type verdict struct {
 	passes    bool
 }
 
-// Filter reports whether a document's definition is the approved one. It fits
+// Filter reports whether a document's definition is the approved one. It is for
 // toolsearch.Config.Filter. The hash of a definition is computed once for as long as its Info is in
 // use. The Info must not change; in a catalog it does not.
 func (l *Lock) Filter(ctx context.Context, doc search.Document) bool {

@@ -238,10 +238,10 @@ func TestFilter(t *testing.T) {
 	for _, doc := range []search.Document{changed, changed, again, {Name: "a\xff"}, {Name: "a\xff"}} {
 		assert.False(t, passes(doc), doc.Name)
 	}
-	foreign := approved(t)[0]
-	assert.True(t, passes(foreign))
-	foreign.Namespace = "evil"
-	assert.False(t, passes(foreign), "the same Info under another namespace")
+	moved := approved(t)[0]
+	assert.True(t, passes(moved))
+	moved.Namespace = "evil"
+	assert.False(t, passes(moved), "the same Info under another namespace")
 	assert.Equal(t, []string{
 		"send_mail of mail: changed: description",
 		`a\xff: refused: its name, namespace or description is not UTF-8`,

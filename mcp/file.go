@@ -22,8 +22,8 @@ import (
 // A File is the servers of an mcp.json, {"mcpServers": {...}}, and how this program uses them. It may also
 // be written as a literal. Connect reads it once.
 type File struct {
-	// Servers are the servers by name. A name becomes that of a toolsearch.Group, so it must be fit for
-	// one. At most 100.
+	// Servers are the servers by name. A name becomes that of a toolsearch.Group, so it must be valid
+	// as one. At most 100.
 	Servers map[string]Server `json:"mcpServers"`
 
 	// Headers returns headers for a request over HTTP to a server, such as the token of the user. They
@@ -66,7 +66,7 @@ type Server struct {
 	Headers map[string]string `json:"headers,omitempty"` // of each request to URL's own origin
 
 	// Type is "stdio", "http" (streamable HTTP) or "sse" (revision 2024-11-05 of the protocol). "" means what
-	// fits: with a URL, "http", and "sse" if the server refuses that.
+	// the other fields say: with a URL, "http", and "sse" if the server refuses that.
 	Type string `json:"type,omitempty"`
 
 	Disabled bool `json:"disabled,omitempty"` // as if it were not there

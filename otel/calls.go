@@ -36,8 +36,8 @@ type conversationKey struct{}
 // maxFound bounds a conversation. When it is full, it is forgotten.
 const maxFound = 10_000
 
-// noteFound records the ranks of a search. A selection by name ranks nothing.
-func noteFound(ctx context.Context, e *toolsearch.SearchEvent) {
+// recordFound records the ranks of a search. A selection by name ranks nothing.
+func recordFound(ctx context.Context, e *toolsearch.SearchEvent) {
 	c, ok := ctx.Value(conversationKey{}).(*conversation)
 	if !ok || e.Searcher == "" {
 		return

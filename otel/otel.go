@@ -137,7 +137,7 @@ func Observe(options ...Option) func(ctx context.Context, e toolsearch.Event) {
 	return func(ctx context.Context, e toolsearch.Event) {
 		switch e := e.(type) {
 		case *toolsearch.SearchEvent:
-			noteFound(ctx, e)
+			recordFound(ctx, e)
 			o.search(ctx, e)
 		case *toolsearch.LoadEvent:
 			o.load(ctx, e)

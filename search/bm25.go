@@ -23,7 +23,7 @@ import (
 //	    f(t) = sum over fields of weight · count / (1 - b + b · length / mean length)
 //
 // A request of several sentences adds a quarter of the best sentence's sum (bm25_score.go). The
-// result is multiplied by 1 + Coverage · (share of the name's terms, by idf, that the query has).
+// result is multiplied by 1 + Coverage · (share of the name's terms, by idf, that are in the query).
 // Tools whose names the query spells out or begins come before all others (names.go in package
 // letters). This is BM25F: the weighted fields are added up before saturation, so a word that is
 // in both the name and the description does not count as two.
@@ -32,8 +32,8 @@ import (
 //	idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
 //	q(t)   = (count in the query)^0.3, times the weight of what t is in the query:
 //	         a value, a number, a word that people ask with ("give", "details"), a part
-//	         of a word that a tool has as a whole ("Mongo" of "MongoDB"), or a term that
-//	         stands for a word (bm25_words.go)
+//	         of a word that a tool has as a whole ("Mongo" of "MongoDB"), or a substitute
+//	         (bm25_words.go)
 //
 // Everything but q(t) is known when the index is built, by package bm25f. For each term and tool,
 // the index holds the impact and whether the name has the term. A query adds the impacts up.
@@ -65,7 +65,7 @@ type BM25Options struct {
 }
 
 // BM25 is the recommended Indexer. It searches names, descriptions, parameters and
-// annotations. A namespace lifts its tools if its description fits the query or, for a long
+// annotations. A namespace lifts its tools if its description matches the query or, for a long
 // query, if its other tools do. BM25 handles diacritics, Chinese, Japanese and Korean, and
 // inflected words in English, German, Spanish, French and Russian. A tool that is asked for by
 // its name comes first.
@@ -86,7 +86,7 @@ type bm25 struct {
 
 	docs       []Document
 	heads      []letters.Heads       // by document
-	isNameless []bool                // by document: whether it has a name of stop words only
+	isNameless []bool                // by document: whether one of its names consists of stop words
 	nearTerms  func() *letters.Terms // built at the first word that no tool has
 	scratch    sync.Pool
 	namespaces *bm25Namespaces // nil means that no tool has a namespace
@@ -224,7 +224,7 @@ func addTexts(c *bm25f.Counter, doc *Document) {
 	}
 }
 
-// holdsWords reports whether the index has the words of every field.
+// holdsWords reports whether the index holds the words of every field.
 func (x *bm25) holdsWords() bool {
 	return !slices.ContainsFunc(x.Fields, func(f bm25f.Field) bool { return f.Weight == 0 })
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// What a tool gets for its namespace: for a description that fits the query, and for other tools that
-// fit it. docs/searchers.md says what both are worth.
+// What a tool gets for its namespace: for a description that matches the query, and for other tools that
+// match it. docs/searchers.md says what both are worth.
 //
 // A server says what it is for ("Current weather and forecasts"), and its tools need not say it again
-// ("get_current"). So a query that fits the description of a namespace lifts the namespace's tools by
+// ("get_current"). So a query that matches the description of a namespace lifts the namespace's tools by
 //
 //	namespaceWeight · score of the description / sqrt(number of tools)
 //
@@ -21,8 +21,8 @@ import (
 // would hide what its tools say of themselves. The root is there because a server of many
 // tools says more in its description, and its tools share the lift.
 //
-// A task over many servers says what a server does in more words than any one of its tools has. So in
-// a query of more than evidenceLength words, a tool that a term fits gets
+// A task over many servers says what a server does in more words than any one of its tools does. So in
+// a query of more than evidenceLength words, a tool that a term matches gets
 //
 //	evidenceShare · mean score of the other tools of its namespace
 const (
@@ -34,7 +34,7 @@ const (
 // bm25Namespaces are the namespaces of an index.
 type bm25Namespaces struct {
 	of           []int32   // by tool: its namespace, from 1; 0 means none
-	tools        [][]int32 // by namespace; 0 has none
+	tools        [][]int32 // by namespace, from 1
 	descriptions *bm25     // a document for each namespace with a description; nil if there are none
 	described    []int32   // by document of descriptions: its namespace
 }
@@ -77,8 +77,8 @@ func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Na
 
 const several = -1 // namespaces, or a tool without one
 
-// owner returns the only namespace that has some of the terms, 0 if none has any, or several. If all tools are of
-// one namespace, or none has one, nobody owns a term.
+// owner returns the only namespace with one of the terms, 0 if no tool has any of them, or several. If all tools
+// are of one namespace, or of none, nobody owns a term.
 func (x *bm25) owner(terms ...int32) (owner int32) {
 	n := x.namespaces
 	if len(terms) > 0 && (n == nil || len(n.tools[1]) == len(x.docs)) {
@@ -117,7 +117,7 @@ func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) 
 }
 
 // lift returns what tools get for their namespaces. It touches the tools of a namespace whose
-// description fits the query.
+// description matches the query.
 func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	n := s.x.namespaces
 	isEvidence := n != nil && len(n.tools) > 2 && s.isLong()
@@ -150,7 +150,7 @@ func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	return l, err
 }
 
-// isLong reports whether the query has more than evidenceLength words. Two Chinese characters count as
+// isLong reports whether the query is more than evidenceLength words long. Two Chinese characters count as
 // a word, and pairs of characters do not count.
 func (s *bm25Scratch) isLong() bool {
 	halves := 0

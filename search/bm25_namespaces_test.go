@@ -38,7 +38,7 @@ func TestBM25SeesOtherToolsOfNamespace(t *testing.T) {
 		e := explained(t, s, search.ParseQuery(long), doc)
 		assert.Equal(t, score, e.Score, "the explained score of %d", doc)
 		hasOthers := doc == 2 || doc == 3 || doc == 4
-		assert.Equal(t, hasOthers, strings.Contains(e.String(), `in namespace: the query fits other tools of "beta"`), "the explanation of %d", doc)
+		assert.Equal(t, hasOthers, strings.Contains(e.String(), `in namespace: the query matches other tools of "beta"`), "explaining %d", doc)
 	}
 	assert.Equal(t, scores[5], scores[6], "a namespace of one tool and none")
 
@@ -59,7 +59,7 @@ func TestBM25ChineseRequestsMayBeLong(t *testing.T) {
 	}
 }
 
-// A query that fits the description of a namespace lifts its tools, the more the fewer they are,
+// A query that matches the description of a namespace lifts its tools, the more the fewer they are,
 // although no tool has its words. A tool that has them itself comes first.
 func TestBM25ReadsNamespaces(t *testing.T) {
 	docs := []search.Document{
@@ -90,7 +90,7 @@ func TestBM25ReadsNamespaces(t *testing.T) {
 			e := explained(t, s, search.ParseQuery(query), doc)
 			assert.Equal(t, score, e.Score, "%s: the explained score of %d", query, doc)
 			if query == "planet" {
-				assert.Contains(t, e.String(), "in namespace: the query fits the description of the namespace", "the explanation of %d", doc)
+				assert.Contains(t, e.String(), "in namespace: the query matches the description of the namespace", "the explanation of %d", doc)
 			}
 		}
 	}

@@ -215,7 +215,7 @@ func (r *bm25Reader) weigh() {
 			continue
 		}
 		from, weight := len(r.query.groups), r.weightOf(n)
-		// If a tool has a whole, its parts count less.
+		// The parts of a whole count less if a tool has the whole.
 		for ; len(wholes) > 0 && wholes[0].From <= i; wholes = wholes[1:] {
 			if r.addWhole(wholes[0].Term) {
 				partsEnd = wholes[0].To

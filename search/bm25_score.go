@@ -25,7 +25,7 @@ const (
 )
 
 // A tool whose name the query begins comes above any sum of impacts, and a tool that the query names
-// above both: a query has at most some thousand terms, and each adds at most its idf, which is below 25.
+// above both: a query consists of at most some thousand terms, and each adds at most its idf, which is below 25.
 const (
 	prefixBonus = docset.Named
 	exactBonus  = 2 * prefixBonus
@@ -57,7 +57,7 @@ func (s *bm25Sums) add(x *bm25f.Index, group *bm25Group) {
 	cells, number := s.cells, s.group
 	for _, term := range group.terms {
 		weight := float32(term.weight)
-		// The share in a name that has the term, before the division by the idf of the whole name.
+		// The share in a name with the term, before the division by the idf of the whole name.
 		share := float32(min(weight, 1) * x.IDF[term.id])
 		postings := x.List(term.id)
 		for i := range postings {
@@ -248,10 +248,10 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 	}
 	ofDescription, ofOthers := lifts.of(doc, x.total(sum, share, letters.NotNamed))
 	if ofDescription > 0 {
-		add("", "namespace", ofDescription, "the query fits the description of the namespace")
+		add("", "namespace", ofDescription, "the query matches the description of the namespace")
 	}
 	if ofOthers > 0 {
-		add("", "namespace", ofOthers, fmt.Sprintf("the query fits other tools of %q", x.docs[doc].Namespace))
+		add("", "namespace", ofOthers, fmt.Sprintf("the query matches other tools of %q", x.docs[doc].Namespace))
 	}
 	e.Score = x.total(sum, share, tier) + (ofDescription + ofOthers)
 	return e, nil

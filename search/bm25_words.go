@@ -11,12 +11,12 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/lexicon"
 )
 
-// The terms that stand for a word of a query. A word's term in the index and the terms that may
-// stand for it are the same in every query, so a reader looks them up once and remembers them:
+// The substitutes of a word of a query. A word's term in the index and its possible substitutes
+// are the same in every query, so a reader looks them up once and remembers them:
 //
-//	word -> its term; its other forms; what the lexicon has for it; if no tool has it, its parts or near terms
+//	word -> its term; its other forms; what the lexicon lists for it; if no tool has it, its parts or near terms
 //
-// A query chooses among them: a term that it asks for itself stands for no other word.
+// A query chooses among them: a term that it asks for itself substitutes no other word.
 
 const (
 	inflectedWeight = 0.8 // of a term with the same stem in a language of the index
@@ -52,12 +52,12 @@ type bm25Word struct {
 	counted // in the query that is read
 }
 
-// counted is where a query has a word.
+// counted is where a word occurs in a query.
 type counted struct {
 	count     int
 	isOutside bool // of a value
 	from, to  int  // its groups
-	sentence  int  // 1 + the last sentence found to have the word
+	sentence  int  // 1 + the last sentence in which the word was found
 }
 
 func (c *counted) add(isOutside bool) { c.count, c.isOutside = c.count+1, c.isOutside || isOutside }
@@ -108,14 +108,14 @@ func (x *bm25) id(term string) int32 {
 	return noTerm
 }
 
-// substitutes returns what is remembered of a word, with the terms that may stand for it.
+// substitutes returns what is remembered of a word, with its possible substitutes.
 func (r *bm25Reader) substitutes(n int32) *bm25Word {
 	x, text, word := r.x, r.analyzer.Terms[n], r.word(n)
 	if word.isRead {
 		return word
 	}
 	word.isRead = true
-	// Words that many tools have say little and take the most time.
+	// Words of many tools say little and cost the most time.
 	word.related = r.listed(x.lexicon.Thesaurus()[text], related, max(maxRelatedTools, len(x.docs)/16))
 	word.synonyms = append(r.listed(x.lexicon.Synonyms()[text], synonymous, len(x.docs)), r.chinese(text)...)
 	forms := x.languages.Forms(text)
@@ -130,8 +130,8 @@ func (r *bm25Reader) substitutes(n int32) *bm25Word {
 	return word
 }
 
-// divide adds the parts of a word, without the terms that only one namespace has, but for 0. If only one namespace
-// has a part, divide adds the parts without that namespace too.
+// divide adds the parts of a word. It ignores terms that are only in the namespace without, unless that is 0. If a
+// part is only in one namespace, divide also adds the parts that it finds when it ignores that namespace.
 func (r *bm25Reader) divide(word *bm25Word, text string, without int32) {
 	weight, parts := 1.0, letters.Split(text, func(term string) (id int32, known bool) {
 		id, known = r.x.IDs[term]
@@ -169,8 +169,7 @@ func termsOf(ids []int32, weight float64, reason bm25Reason) []bm25Term {
 	return terms
 }
 
-// addSubstitutes adds the terms that stand for a word of that weight, except those that the query asks
-// for.
+// addSubstitutes adds substitutes of a word of that weight, except terms that the query asks for.
 func (r *bm25Reader) addSubstitutes(terms []bm25Term, weight float64) {
 	for _, term := range terms {
 		if !r.wanted.Has(int(term.id)) {
@@ -180,8 +179,8 @@ func (r *bm25Reader) addSubstitutes(terms []bm25Term, weight float64) {
 	}
 }
 
-// addNear adds the terms that a word was probably meant to be, if no tool has it or one namespace alone, which
-// must not take it from the others. If the word is several words written as one, all of them count. A word of
+// addNear adds the terms that a word was probably meant to be, if no tool has it or only tools of one namespace,
+// which must not hide the others. If the word is several words written as one, all of them count. A word of
 // the lexicon is not misspelled.
 func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
 	word, text, ofParts := r.words[n], r.analyzer.Terms[n], weight
@@ -209,25 +208,25 @@ func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
 }
 
 // Two languages. A query in Chinese finds tools in English, and the other way round, by the
-// lexicon. Chinese is cut into the longest words that the lexicon has:
+// lexicon. Chinese is cut into the longest words of the lexicon:
 //
 //	查询明天的天气 -> 查询       query, 0.7 search, 0.5 get
 //	                  明天       tomorrow
 //	                  天气       weather, 0.7 forecast
 //
-// A word is a group: a tool gets the first of its meanings that it has. A word that means
-// several English words is several groups. If the catalog has the Chinese word too, its
+// A word is a group: of its meanings, only the first that a tool has counts. A word that means
+// several English words is several groups. If the catalog contains the Chinese word too, its
 // English meanings count half.
 //
-// An English word stands for its Chinese words as for its synonyms. They are looked up by their
-// pairs of characters. In a catalog in Chinese, a Chinese word also stands for the Chinese words of
-// its best meaning, which count by their characters as well: 有哪些 (list) for 列出.
+// The Chinese words for an English word are substitutes like its synonyms. They are looked up by their
+// pairs of characters. In a catalog in Chinese, the Chinese words of a Chinese word's best meaning are
+// substitutes too, and count by their characters as well: 有哪些 (list) for 列出.
 
 // meaningWeights are the weights of the meanings of a word, the best first.
 var meaningWeights = [lexicon.MaxMeanings]float64{1, 0.7, 0.5}
 
 const (
-	bilingualWeight  = 0.5 // of a meaning, if the catalog has the Chinese word too
+	bilingualWeight  = 0.5 // of a meaning, if the catalog contains the Chinese word too
 	chineseWeight    = 0.5 // of the best Chinese word for an English word
 	nextChinese      = 0.8 // of the weight of the previous Chinese word
 	maxChinese       = 4   // Chinese words for an English word
@@ -258,7 +257,7 @@ func (r *bm25Reader) readChinese(text string, weight float64) {
 	}
 }
 
-// readOwn adds the meanings of the words that are not Chinese, which a company's own lexicon has.
+// readOwn adds the meanings of words that are not Chinese. Only a company's own lexicon lists these.
 func (r *bm25Reader) readOwn() {
 	for i, n := range r.all {
 		if number, known := r.x.lexicon.Meanings().Numbers[r.analyzer.Terms[n]]; known && r.words[n].script == alphabetic {
@@ -363,14 +362,14 @@ func (r *bm25Reader) addSameMeaning(meaning string, like bm25Term, add func(at i
 	}
 }
 
-// holdsAll reports whether the index has all terms of a Chinese word.
+// holdsAll reports whether the index holds all terms of a Chinese word.
 func (r *bm25Reader) holdsAll(word string) bool {
 	r.spare = r.analyzer.AppendIdeographs(r.spare[:0], word)
 	return !slices.ContainsFunc(r.spare, func(n int32) bool { return r.word(n).id == noTerm })
 }
 
 // addMeanings adds the groups of the meanings to the query. A term that several words mean is added at
-// the first place where it has the most weight.
+// the first place where its weight is largest.
 func (r *bm25Reader) addMeanings() {
 	most := make(map[int32]float64)
 	for _, m := range r.meanings {

@@ -23,7 +23,7 @@ type Document struct {
 	Annotation
 
 	// NamespaceDescription says what the namespace is for: the Description of the tool's Group,
-	// on one line. BM25 lifts the tools of a namespace whose description fits the query. ""
+	// on one line. BM25 lifts the tools of a namespace whose description matches the query. ""
 	// means none.
 	NamespaceDescription string
 
@@ -70,7 +70,7 @@ var mcpHints = [...]struct{ hint, tag string }{
 //
 // It knows the tools of package mcp and of eino-ext's official MCP adapter: the title is an alias, and the hints
 // read-only, destructive, idempotent and open-world are tags. So is always-load, for tools that the server marks so; the
-// adapter tells with a MetadataMode of MetadataFull. That tag has no effect by itself: Config.AlwaysLoaded may name
+// adapter tells with a MetadataMode of MetadataFull. That tag does nothing by itself: Config.AlwaysLoaded may name
 // "tag:always-load". The adapter's ServerName is the namespace. For other tools, and where there is no ServerName, the
 // namespace of mcp__server__tool and server__tool is server.
 func Annotate(info *schema.ToolInfo) Annotation {

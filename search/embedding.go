@@ -58,7 +58,7 @@ type EmbeddingOptions struct {
 	Progress func(done, total int)
 
 	// Store keeps vectors from one process to the next, so only new texts are embedded.
-	// NewFileStore returns a store. Nil means that only the searcher has the vectors. A Store
+	// NewFileStore returns a store. Nil means that only the searcher keeps the vectors. A Store
 	// needs Model.
 	//
 	// A store that fails does not fail the index. The rest of the build does without it,
@@ -98,7 +98,7 @@ type EmbeddingOptions struct {
 // vectors of different lengths, empty or zero vectors, NaN or infinite numbers. The
 // Searcher fails if e fails or does not answer in time; the catalog then uses its fallback.
 //
-// The searcher is a Rebuilder: a catalog that changes has only new texts embedded. e must give a
+// The searcher is a Rebuilder: for a catalog that changes, only new texts are embedded. e must give a
 // text the same vector as long as the catalog lives.
 func Embedding(e embedding.Embedder) Indexer { return EmbeddingOptions{Embedder: e}.Index }
 
@@ -106,7 +106,7 @@ func Embedding(e embedding.Embedder) Indexer { return EmbeddingOptions{Embedder:
 type embeddingIndex struct {
 	options    EmbeddingOptions // with the defaults
 	docs       []Document
-	vectors    [][]float32 // by document; nil means that it has no text
+	vectors    [][]float32 // by document; nil for a document without text
 	dimensions int         // of the vectors; 0 means that there are none
 	gate       foreign.Gate
 	recent     *docset.Recent[string, []float32] // vectors of queries
@@ -163,7 +163,7 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 	return x, nil
 }
 
-// embeddingText is the text that stands for a tool: its name as words, then the other
+// embeddingText is the text that is embedded for a tool: its name as words, then the other
 // fields. The general comes before the particular, because models give the beginning more
 // weight and texts are cut at the end.
 func embeddingText(doc *Document) string {
@@ -206,7 +206,7 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	return rank(ctx, &q, nil, len(x.docs), func(doc int) float64 { return above(x.cosine(vector, doc), x.options.MinScore) })
 }
 
-// queryVector returns the query's vector. It is nil if the query has no text or there are
+// queryVector returns the query's vector. It is nil if the query is empty or there are
 // no tools.
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
 	text := strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " ")
@@ -268,7 +268,7 @@ func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 // number of catalogs and models.
 //
 // One build calls its store from one goroutine at a time. A store that several catalogs
-// share must be safe for concurrent use. One call has at most 1000 keys.
+// share must be safe for concurrent use. A call asks for at most 1000 keys.
 //
 // A store may put off writing until the build ends. If it also has a method Flush() error,
 // the build calls Flush once after the last Save, even if the build fails.

@@ -34,7 +34,7 @@ import (
 // every tool is a hit.
 //
 // Ranks, instead of scores, do not say how much better the first tool is than the second, and they
-// let a weak part override a strong one. docs/searchers.md has what other formulas find.
+// let a weak part override a strong one. docs/searchers.md says what other formulas find.
 
 const (
 	hybridDepth          = 1000
@@ -76,7 +76,7 @@ type HybridOptions struct {
 // Result.Total is the number of tools that any part has among its best 1000.
 //
 // A part that returns fewer hits than a limit asks for, as Fuzzy does, is asked again without a
-// limit. A searcher of your own around BM25 or LSA has the weight 1, and does not tell the Hybrid
+// limit. A searcher of your own around BM25 or LSA gets the weight 1, and does not tell the Hybrid
 // which tools a query names; the Hybrid then indexes the names itself.
 //
 // The searcher is a Restricter. It restricts the parts that are Restricters, and asks the other
@@ -175,7 +175,7 @@ func (p *hybridPart) become(ctx context.Context, build func(ctx context.Context)
 	return err
 }
 
-// findNamer takes the first part that knows the names of the tools, or an index of its own.
+// findNamer finds the first part that knows the names of the tools, or builds an index for that.
 func (h *hybrid) findNamer(index func() (*bm25, error)) (err error) {
 	for i := range h.parts {
 		if names, ok := h.parts[i].searcher.(namer); ok {
@@ -227,7 +227,7 @@ func (o *HybridOptions) check() error {
 	return nil
 }
 
-// partName is the part's own name, or its number if it has none.
+// partName is the part's own name, or else its number.
 func partName(s Searcher, i int) string {
 	if named, ok := s.(fmt.Stringer); ok {
 		return naming.OneLine(named.String(), 64)
@@ -275,7 +275,7 @@ type partHits struct {
 	partial error // a partial failure: there are hits
 	err     error
 
-	// Of the best hits without the tools that the query names, whose scores may stand apart.
+	// Of the best hits without the tools that the query names, whose scores may be far higher.
 	highest float64
 	among   spread // of the scores
 	in      spread // of the whole catalog; all tools but those with a score have 0
@@ -347,7 +347,7 @@ func (h *hybrid) askPart(ctx context.Context, part *hybridPart, q Query) (Hits, 
 // maxPartScore keeps sums of squares within what a float64 holds.
 const maxPartScore = 1e100
 
-// read takes the first hits that are allowed, and the scores of the first hits of all. It drops hits outside the
+// read keeps the first hits that are allowed, and the scores of the first hits of all. It drops hits outside the
 // searched documents, repeated hits and hits with invalid scores. Parts are not trusted.
 func (p *partHits) read(hits []Hit, h *hybrid, allowed func(doc int) bool, named map[int]letters.Tier) {
 	depth, first := cmp.Or(max(h.options.Depth, 0), len(h.docs)), 0

@@ -25,13 +25,13 @@ import (
 // are ordered by name. A tool with the score 0 does not match. The numbers are not derived from
 // anything. They say that a whole word of the name counts as much as five mentions in prose.
 //
-// The index searches the vocabulary instead of every tool's text. A keyword has no white space, so it
+// The index searches the vocabulary instead of every tool's text. A keyword contains no white space, so it
 // can occur only in a part of a name, in a segment of a name between underscores, or in a white-space
-// field of a description. Even a large catalog has few distinct words of these kinds:
+// field of a description. Even a large catalog contains few distinct words of these kinds:
 //
 //	keyword -- suffix array --> words that contain it -- postings --> tools
 //
-// The text of the suffix array is the distinct words, each with a line break. Every word has a posting
+// The text of the suffix array is the distinct words, each with a line break. Every word leads to a posting
 // list for each place where it occurs. Tools are numbered in the order of their names, so the tie-break
 // compares numbers. The lists are walked from the best tier down, and the first visit to a tool counts.
 
@@ -51,7 +51,7 @@ const (
 	places
 )
 
-// placePoints are the points of a tool that has a word in a place which contains the keyword.
+// placePoints are the points of a tool for a word that contains the keyword, by the place of the word.
 var placePoints = [places]uint32{partContains, inName, inDescription}
 
 // keywordIndex implements Searcher. It is immutable except for its scratches.
@@ -77,7 +77,7 @@ func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
 func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error) {
 	x := &keywordIndex{docs: docs, docOf: docsByName(docs), names: make([]string, len(docs))}
 	ids := make(map[string]int32)
-	var text []byte // of the suffix array: no keyword has a line break, so no hit spans two words
+	var text []byte // of the suffix array: no keyword contains a line break, so no hit spans two words
 	add := func(tool int, word string, place int) {
 		id, known := ids[word]
 		if !known {

@@ -6,15 +6,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/lexicon"
 )
 
-// The public side of a company's own lexicon. Package lexicon reads it and has the
+// The public side of a company's own lexicon. Package lexicon reads it and holds the
 // built-in words.
 
-// A Lexicon says what the words of a query stand for. It has a company's own words, which come
-// first, and the built-in words. ParseLexicon makes a Lexicon. The zero Lexicon has only the built-in
+// A Lexicon lists words and their substitutes: a company's own words, which come
+// first, and the built-in words. ParseLexicon makes a Lexicon. The zero Lexicon lists only the built-in
 // words. A Lexicon never changes and is safe for concurrent use.
 type Lexicon struct{ own *lexicon.Lexicon }
 
-// tables returns the lexicon with the built-in words. Nil and the zero Lexicon have no others.
+// tables returns the lexicon with the built-in words. Nil and the zero Lexicon add none.
 func (l *Lexicon) tables() *lexicon.Lexicon {
 	if l == nil || l.own == nil {
 		return lexicon.BuiltIn
@@ -30,11 +30,11 @@ func (l *Lexicon) tables() *lexicon.Lexicon {
 //	== thesaurus    a word, and what it may have to do with   homestay lodging rental
 //	== meanings     a word, a tab, what it means in English   pto<tab>paid leave; vacation
 //
-// The words of spellings and synonyms stand for one another, and those of the thesaurus for the
+// The words of a line of spellings or synonyms substitute one another, and those of the thesaurus substitute the
 // first word of their line. Up to three meanings count, the best first, each of a few words. The first
 // word of a line of meanings is Chinese, or a single word of letters and digits.
 //
-// The text has at most 1 MiB, and a line at most 1 KiB. The error names the lines that are wrong, at most 20.
+// The text may be 1 MiB long, and a line 1 KiB. The error names the lines that are wrong, at most 20.
 func ParseLexicon(text string) (*Lexicon, error) {
 	own, err := lexicon.Parse(text)
 	if err != nil {
@@ -44,7 +44,7 @@ func ParseLexicon(text string) (*Lexicon, error) {
 }
 
 // Check lists the lines of a company's own lexicon that do nothing for the documents: lines whose
-// words no document has, lines that map a word to itself, and lines that repeat another line. It says
+// words are in no document, lines that map a word to itself, and lines that repeat another line. It says
 // each in English: "line 3: repeats line 2".
 func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]string, error) {
 	x, err := BM25Options{}.index(ctx, docs)

@@ -16,7 +16,7 @@ import (
 //	build:  BM25's index -- impacts --> matrix of tools and terms -- internal/vectors --> vectors of tools, vectors of terms
 //	query:  terms, as BM25 reads them -- weight · idf · the term's vector --> sum -- dot product --> every tool
 //
-// Words that stand in the same tools get similar vectors, so a query finds tools that say the
+// Words of the same tools get similar vectors, so a query finds tools that say the
 // same in other words, as far as the catalog itself uses the words together. The vectors are
 // those of the 64 largest singular values of the matrix (Deerwester and others, Indexing by
 // Latent Semantic Analysis, 1990). A score is the cosine of the angle between the query's vector
@@ -53,7 +53,7 @@ type LSAOptions struct {
 // documents. A query without a word of the catalog finds nothing.
 //
 // LSA contains a BM25 index. Building LSA takes three to seven times as long as the BM25 index
-// alone. A search compares the query with every tool. Each tool and each term of the catalog takes
+// alone. A search compares the query with every tool. Each tool and each term of the catalog needs
 // 256 bytes on top of the BM25 index. The searcher is a Restricter. Restrict takes as long as
 // indexing the documents.
 func LSA(ctx context.Context, docs []Document) (Searcher, error) {
@@ -183,7 +183,7 @@ func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, ctx.Err()
 }
 
-// shares says how much the terms that count most add to the cosine, or take from it, in percent of
+// shares says how much the terms that count most add to the cosine, or subtract from it, in percent of
 // what all terms add.
 func (x *lsa) shares(terms []bm25Term, number int) string {
 	sum := 0.0

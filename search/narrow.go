@@ -114,7 +114,7 @@ func (n *Narrower) cutNamespace(text string, filter func(doc int) bool) (namespa
 }
 
 // Narrow resolves the demands of a query. Its new Allowed allows a document if the old Allowed
-// and filter do, and the document is of the Namespace and has every Required word. A nil filter
+// and filter do, and the document is of the Namespace and contains every Required word. A nil filter
 // allows all documents.
 func (n *Narrower) Narrow(q Query, filter func(doc int) bool) Query {
 	q.Allowed = both(q.Allowed, filter)

@@ -19,7 +19,7 @@ import (
 // Search by a regular expression, for models that know a pattern of the names they want:
 // "github.*issue", "^get_", "(create|update)_event".
 //
-// Package regexp takes time proportional to the text and to the compiled pattern, so the
+// Package regexp needs time proportional to the text and to the compiled pattern, so the
 // product of the two is bounded. A short pattern can be large when compiled: (.......){1000}
 // compiles to 7,000 instructions. So its size is computed from the parsed pattern.
 

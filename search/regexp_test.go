@@ -103,8 +103,8 @@ func TestQueryErrors(t *testing.T) {
 	assert.Equal(t, []string{"list_stocks"}, answer.Matches)
 	answer, _ = askTool(t, toolsearch.Config{Index: search.Keyword, Fallback: search.Regexp}, "(")
 	assert.Contains(t, answer.Message, "No tool matches")
-	foreign := testtools.Canned{Err: fmt.Errorf("wrapped: %w", &search.QueryError{Message: "say please"})}
-	answer, _ = askTool(t, toolsearch.Config{Index: foreign.Index, Fallback: search.Keyword, Language: toolsearch.Chinese}, "user")
+	custom := testtools.Canned{Err: fmt.Errorf("wrapped: %w", &search.QueryError{Message: "say please"})}
+	answer, _ = askTool(t, toolsearch.Config{Index: custom.Index, Fallback: search.Keyword, Language: toolsearch.Chinese}, "user")
 	assert.Equal(t, "say please", answer.Message)
 }
 

@@ -66,7 +66,7 @@ type RetrieverOptions struct {
 
 	// Options returns the options for Retrieve, such as retriever.WithIndex. A filter of the
 	// engine on q.Namespace saves documents that would be dropped here. q.Limit is 0. A TopK
-	// option has no effect. Options is called concurrently. Nil means no options.
+	// option is ignored. Options is called concurrently. Nil means no options.
 	Options func(q Query) []retriever.Option
 }
 
@@ -80,11 +80,11 @@ type RetrieverOptions struct {
 // are checked against the catalog, not against the engine's documents.
 //
 // The searcher is a Restricter: documents of other tools are dropped as those of unknown tools
-// are. The engine's own scores may still depend on all documents that the engine has.
+// are. The engine's own scores may still depend on all documents in the engine.
 //
 // A query fails with the engine's error, or if the engine does not answer in time. The
 // catalog then answers from Config.Fallback or by keywords, and SearchEvent.Err says why.
-// One searcher has at most 64 queries at the engine at once, and others wait. A query that
+// One searcher sends at most 64 queries to the engine at once, and others wait. A query that
 // timed out counts until the engine returns.
 func Retriever(r retriever.Retriever) Indexer {
 	return RetrieverOptions{Retriever: r}.Index

@@ -51,7 +51,7 @@ var documentSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/e
 
 // DocumentID is the ID of a tool's document in an engine. It is a UUID of version 5 and
 // depends only on the name. The name itself cannot be the ID, because engines restrict IDs:
-// Qdrant takes UUIDs only, others refuse long IDs. In Python it is
+// Qdrant accepts UUIDs only, others refuse long IDs. In Python it is
 //
 //	uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, "https://github.com/eino-toolsearch/toolsearch"), name)
 //

@@ -117,7 +117,7 @@ func abc() []search.Document {
 }
 
 func TestRetrieverReadsAnswers(t *testing.T) {
-	foreign := &schema.Document{ID: search.DocumentID("elsewhere"), MetaData: map[string]any{search.MetaName: "elsewhere"}}
+	other := &schema.Document{ID: search.DocumentID("elsewhere"), MetaData: map[string]any{search.MetaName: "elsewhere"}}
 	byName := func(id string, name any) *schema.Document {
 		return &schema.Document{ID: id, MetaData: map[string]any{search.MetaName: name}}
 	}
@@ -135,8 +135,8 @@ func TestRetrieverReadsAnswers(t *testing.T) {
 		{"a negative score", []*schema.Document{scored("c", 9), scored("a", -1)}, "c 1, a 0.5"},
 		{"a score that is not a number", []*schema.Document{scored("c", 9), scored("a", math.NaN())}, "c 1, a 0.5"},
 		{"an infinite score", []*schema.Document{scored("c", math.Inf(1)), scored("a", 1)}, "c 1, a 0.5"},
-		{"foreign documents", []*schema.Document{foreign, nil, {}, {ID: "?"}, scored("b", 0), foreign, scored("a", 0)}, "b 1, a 0.5"},
-		{"a foreign document without a score", []*schema.Document{foreign, scored("b", 2), scored("a", 1)}, "b 2, a 1"},
+		{"documents of others", []*schema.Document{other, nil, {}, {ID: "?"}, scored("b", 0), other, scored("a", 0)}, "b 1, a 0.5"},
+		{"a document of others without a score", []*schema.Document{other, scored("b", 2), scored("a", 1)}, "b 2, a 1"},
 		{"repeated documents", []*schema.Document{scored("a", 3), scored("b", 2), scored("b", 4)}, "b 4, a 3"},
 		{"repeated documents without scores", []*schema.Document{scored("b", 0), scored("b", 0), scored("a", 0)}, "b 1, a 0.3333"},
 		{"other IDs", []*schema.Document{{ID: "b"}, byName("77", "c"), byName("78", 1), byName("", "a")}, "b 1, c 0.5, a 0.3333"},

@@ -1,4 +1,4 @@
-// Package search finds tools by queries. It has the searchers of package toolsearch and the
+// Package search finds tools by queries. It holds the searchers of package toolsearch and the
 // contract for searchers of your own. It needs no agent:
 //
 //	searcher, err := search.BM25(ctx, docs)
@@ -12,7 +12,7 @@
 //   - [Keyword] behaves as Eino's own tool_search does, bit for bit.
 //   - [Fuzzy] forgives misspellings and makes a good fallback. [Similarity] compares texts
 //     letter by letter.
-//   - [Regexp] takes patterns.
+//   - [Regexp] searches by patterns.
 //   - [Embedding] finds tools that share no word with the query. [Hybrid] of BM25 and Embedding
 //     finds the most. Without an embedder, Hybrid of BM25 and [LSA] finds more than BM25 for
 //     long requests and for questions in a language other than the tools'.
@@ -47,7 +47,7 @@ const (
 //
 //   - "+word" in the text: the tool's name or description contains the word, ignoring case, as
 //     Keyword finds it. Or any field of the tool (name, description, parameters, namespace,
-//     aliases, hint, tags) has the stemmed word, as BM25 reads words. A stop word counts
+//     aliases, hint, tags) contains the stemmed word, as BM25 reads words. A stop word counts
 //     only in the first way. Every required word must match.
 //   - A namespace, as an argument or in front of the text ("github: create issue"): the tool
 //     is of that namespace. Case is ignored, and "-" equals "_". In front of the text a
@@ -240,7 +240,7 @@ type Explainer interface {
 	Explain(ctx context.Context, q Query, doc int) (Explanation, error)
 }
 
-// An Explanation takes a score apart.
+// An Explanation says what a score consists of.
 type Explanation struct {
 	Score float64        // as in the Hit; zero means no match
 	Parts []Contribution // the parts of the score, in the order of the query's terms

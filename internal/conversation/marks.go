@@ -42,8 +42,8 @@ func IsOurs(t *schema.ToolInfo, searchTool string) bool {
 	return IsLoaded(t, searchTool) || t != nil && len(t.Extra) > 0 && t.Extra[deferredMark] == searchTool
 }
 
-// MarkRemembered returns the definition of a search tool with a note of the loaded tools that are
-// not in the tool list. It returns t itself if t has that note.
+// MarkRemembered returns the definition of a search tool, marked with the names of the loaded tools that are
+// not in the tool list. It returns t itself if that is its mark.
 func MarkRemembered(t *schema.ToolInfo, names string) *schema.ToolInfo {
 	if Remembered(t) == names {
 		return t
@@ -51,7 +51,7 @@ func MarkRemembered(t *schema.ToolInfo, names string) *schema.ToolInfo {
 	return marked(t, rememberedMark, names)
 }
 
-// Remembered returns the note of MarkRemembered; "" means none.
+// Remembered returns the names of MarkRemembered; "" means none.
 func Remembered(t *schema.ToolInfo) string {
 	names, _ := t.Extra[rememberedMark].(string)
 	return names

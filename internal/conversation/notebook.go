@@ -28,7 +28,7 @@ type Notebook struct {
 	list     []listed            // the tool list of the last model call; nil means no call yet
 }
 
-// An Effect has the names of the tools that a call of a meta-tool loads and unloads.
+// An Effect names the tools that a call of a meta-tool loads and unloads.
 type Effect struct{ Loads, Unloads []string }
 
 // listed identifies a definition in a tool list.
@@ -120,7 +120,7 @@ func (b *Notebook) WasLoaded(doc int) (loaded, known bool) {
 	return b.loaded != nil && b.loaded.Has(doc), b.loaded != nil
 }
 
-// SetDefined records the tools whose definitions a model call has.
+// SetDefined records the tools whose definitions a model call shows.
 func (b *Notebook) SetDefined(defined docset.Set) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -388,7 +388,7 @@ func TestConversationsTooLongToPlay(t *testing.T) {
 	require.NoError(t, long.check(30_000))
 	assert.ErrorContains(t, long.check(50_000), "300 requests of up to 350000 tokens are too many to play")
 	run := Run{conversation: Conversation{Steps: slices.Repeat([]Step{{Tool: "get_weather"}}, 1999)}, calls: []record{{Prompt: 3_000_000}}}
-	_, _, err := run.fit(t.Context(), nil, 60_000, provider(t, "anthropic"))
+	_, _, err := run.reconstruct(t.Context(), nil, 60_000, provider(t, "anthropic"))
 	assert.ErrorContains(t, err, "2000 requests of up to")
 }
 

@@ -316,7 +316,7 @@ func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs
 	definitions := tokensOf(tools)
 	for i := range runs {
 		var err error
-		if scenarios[i], checks[i], err = runs[i].fit(ctx, tools, definitions, p); err != nil {
+		if scenarios[i], checks[i], err = runs[i].reconstruct(ctx, tools, definitions, p); err != nil {
 			return nil, err
 		}
 	}
@@ -328,9 +328,9 @@ func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs
 	return report, nil
 }
 
-// fit finds the history of a run's conversation, and plays it in the way in which it was recorded.
-// definitions is the tokens of the tools.
-func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, definitions int, p *Provider) (s scenario, check Check, err error) {
+// reconstruct finds the history of a run's conversation, and plays it in the way in which it was recorded.
+// toolTokens is the tokens of the tools.
+func (r *Run) reconstruct(ctx context.Context, tools []*schema.ToolInfo, toolTokens int, p *Provider) (s scenario, check Check, err error) {
 	s.Conversation = r.conversation
 	s.Steps = slices.Clone(s.Steps)
 	s.Calls, s.Loads = 1, len(s.called())
@@ -341,7 +341,7 @@ func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, definitions int
 			s.Calls++
 		}
 	}
-	if err := s.check(definitions); err != nil {
+	if err := s.check(toolTokens); err != nil {
 		return s, check, err
 	}
 	played, err := Replay(ctx, tools, r.Way.Config(len(tools)), p.Wire, s.Conversation)
@@ -350,7 +350,7 @@ func (r *Run) fit(ctx context.Context, tools []*schema.ToolInfo, definitions int
 	}
 	s.Conversation.History = max(0, r.calls[0].Prompt-p.Bill(nil, played.Requests[:1])[0].Input())
 	s.Shape.History = s.Conversation.History
-	if err := s.check(definitions); err != nil {
+	if err := s.check(toolTokens); err != nil {
 		return s, check, err
 	}
 	o, err := outcomes(ctx, tools, p, r.Way, s.Conversation)

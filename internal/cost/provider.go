@@ -49,9 +49,9 @@ type Provider struct {
 	Native string `json:"native,omitempty"` // the native protocol, as toolsearch.Protocol's String; "" means none
 	With   string `json:"with,omitempty"`   // the adapter of eino-ext that Native needs
 
-	Date   string `json:"date"`           // the day for which Source was read, YYYY-MM-DD
-	Source string `json:"source"`         // the pages with the prices, separated by blanks
-	Note   string `json:"note,omitempty"` // assumptions where the source is silent
+	Date    string `json:"date"`           // the day for which Source was read, YYYY-MM-DD
+	Source  string `json:"source"`         // the pages with the prices, separated by blanks
+	Assumed string `json:"note,omitempty"` // what is assumed where Source is silent
 }
 
 // A Duration is a time.Duration that is "5m" in JSON.

@@ -1,4 +1,4 @@
-// Package docset has sets of documents, the best of many scored documents, values that were asked for recently,
+// Package docset holds sets of documents, the best of many scored documents, values that were asked for recently,
 // and the places of a result shared among namespaces.
 package docset
 
@@ -10,7 +10,7 @@ import (
 // A Set is a set of documents, a bit each.
 type Set []uint64
 
-// New returns a set for docs documents, of which it has the members.
+// New returns a set of members, for documents with numbers below docs.
 func New(docs int, members ...int) Set {
 	s := make(Set, (docs+63)/64)
 	for _, doc := range members {
@@ -19,7 +19,7 @@ func New(docs int, members ...int) Set {
 	return s
 }
 
-// Has reports whether the set has a document, which is below the number given to New.
+// Has reports whether a document is in the set. Its number is below that given to New.
 func (s Set) Has(doc int) bool { return s[doc/64]&(1<<(doc%64)) != 0 }
 
 // Add adds the document and reports whether it was new.
@@ -52,7 +52,7 @@ func (s Set) All() iter.Seq[int] {
 	}
 }
 
-// Remove takes the document out of the set.
+// Remove removes the document from the set.
 func (s Set) Remove(doc int) { s[doc/64] &^= 1 << (doc % 64) }
 
 // Union adds the documents of another set for as many documents.
@@ -62,7 +62,7 @@ func (s Set) Union(other Set) {
 	}
 }
 
-// Intersect keeps the documents that another set for as many documents has too.
+// Intersect keeps the documents that are in another set for as many documents too.
 func (s Set) Intersect(other Set) {
 	for i := range s {
 		s[i] &= other[i]

@@ -39,10 +39,10 @@ type PlaceRule[T any] struct {
 // share.
 const maxAsks = 10
 
-// Share takes places of a result from namespaces that have more than their share, and gives them to the
+// Share limits the places of one namespace in a result, and gives the other places to the
 // best items of others. more returns the best items whose documents are open, best first; it may keep
-// the function. An item that is given a place comes after the items that keep theirs. Places that no
-// other item takes stay as they are.
+// the function. An item that is given a place comes after the items that keep theirs. Places for which there is no
+// other item stay as they are.
 func (r *PlaceRule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T) []T {
 	chosen := make(map[int]bool)
 	places := make(map[string]int) // by namespace

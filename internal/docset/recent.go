@@ -59,7 +59,7 @@ func (r *Recent[Key, Value]) Of(ctx context.Context, key Key, build func(ctx con
 	}
 }
 
-// get returns the entry of a key, and whether the caller has to build its value.
+// get returns the entry of a key, and whether the caller must build its value.
 func (r *Recent[Key, Value]) get(key Key) (x *entry[Key, Value], isMine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

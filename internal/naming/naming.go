@@ -259,7 +259,7 @@ func SimilarityAbove(a, b []rune, floor float64) float64 {
 }
 
 // LetterSet returns the set of a text's letters, each by the lowest six bits of its code point.
-// A text has all letters of the texts that it contains.
+// A text contains all letters of the texts in it.
 func LetterSet(text string) (set uint64) {
 	for _, r := range text {
 		set |= 1 << (r & 63)
@@ -267,7 +267,7 @@ func LetterSet(text string) (set uint64) {
 	return set
 }
 
-// Names of tools as providers take them, with the prefix of a namespace.
+// Names of tools as providers accept them, with the prefix of a namespace.
 
 const (
 	maxShown    = 64 // letters of a tool's name that every provider accepts
@@ -286,16 +286,16 @@ func letters(name string) string {
 	}, name)
 }
 
-// IsValid reports whether every provider takes the name of a tool.
+// IsValid reports whether every provider accepts the name of a tool.
 func IsValid(name string) bool { return name == Valid(name) }
 
-// Valid turns a name into a name that every provider takes.
+// Valid turns a name into a name that every provider accepts.
 func Valid(name string) string {
 	name = letters(name)
 	return cmp.Or(name[:min(len(name), maxShown)], "unknown")
 }
 
-// PrefixOf writes a namespace so that it can stand before the names of its tools, with "_" for
+// PrefixOf writes a namespace so that it can precede the names of its tools, with "_" for
 // characters that providers refuse. The prefix has no "__", and no "_" at either end. So the first
 // "__" of a prefixed name ends its prefix, and names of two namespaces differ.
 func PrefixOf(namespace string) string {

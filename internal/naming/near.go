@@ -50,7 +50,7 @@ func trigrams(s string) func(yield func([3]byte) bool) {
 }
 
 // Near returns at most limit names like text, the best first. The whole name is like the text,
-// or a run of as many of its parts as the text has. Only names whose numbers are in allowed
+// or a run of as many of its parts as there are in the text. Only names whose numbers are in allowed
 // count; a nil allowed means all names.
 func (x *NearIndex) Near(text string, limit int, allowed docset.Set) []string {
 	text = JoinParts(text)

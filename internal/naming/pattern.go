@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Patterns name tools: "get_*", "github:*", "tag:read". An asterisk stands for any text, even none.
+// Patterns name tools: "get_*", "github:*", "tag:read". An asterisk matches any text, even none.
 
 // A Tool is what patterns match.
 type Tool struct {
@@ -61,7 +61,7 @@ func ParsePatterns(texts []string) ([]Pattern, error) {
 func (p *Pattern) String() string { return p.text }
 
 // Matches reports whether the pattern matches a tool, by its name or by what its name would be without an
-// alteration. The name of a tool matches itself, whatever characters it has. Namespaces match in any
+// alteration. The name of a tool matches itself, whatever its characters. Namespaces match in any
 // spelling that Fold considers the same.
 func (p *Pattern) Matches(t *Tool) bool {
 	if t.Original != "" {
@@ -87,7 +87,7 @@ func (p *Pattern) Matches(t *Tool) bool {
 	}
 }
 
-// glob reports whether the whole text matches pattern. An asterisk stands for any text.
+// glob reports whether the whole text matches pattern. An asterisk matches any text.
 func glob(pattern, text string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {

@@ -204,8 +204,8 @@ func (w *printer) named(n int, values iter.Seq2[reflect.Value, reflect.Value]) {
 	maphash.WriteComparable(&w.hash, [2]uint64{uint64(n), sum})
 }
 
-// value hashes a field of a schema, or what is inside. A value that no JSON has comes from the program
-// itself, and is hashed as the JSON that it is written as.
+// value hashes a field of a schema, or what is inside. A value that JSON cannot express comes from
+// the program itself, and is hashed as the JSON that it is written as.
 func (w *printer) value(v reflect.Value) {
 	if w.left < 0 {
 		return

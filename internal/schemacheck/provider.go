@@ -23,13 +23,13 @@ import (
 // models' whole context.
 const MaxSchemaBytes = 512 << 10
 
-// validParameter matches the names that every provider takes for parameters at the top of a schema: Anthropic
+// validParameter matches the names that every provider accepts for parameters at the top of a schema: Anthropic
 // refuses any other name.
 var validParameter = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 const anyValue = "any value"
 
-// types are the values of "type" that JSON Schema has.
+// types are the values of "type" in JSON Schema.
 var types = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 var (
@@ -59,11 +59,11 @@ func Refusal(info *schema.ToolInfo) error {
 // array without items gets items of any kind, and a type that JSON Schema does not have is left out,
 // so that any value is allowed. A schema of anything but an object becomes the schema of an object,
 // since the arguments of a call are always an object. A choice at the top of a schema becomes the
-// properties of all its branches, since Anthropic and OpenAI take no choice there. A property that
+// properties of all its branches, since Anthropic and OpenAI accept no choice there. A property that
 // only some branches require is not required.
 //
 // odd is why Anthropic refuses the name of one of the parameters, or nil. The name cannot be mended: the
-// tool knows its parameter by no other name. The other providers take it.
+// tool knows its parameter by no other name. The other providers accept it.
 func Mended(info *schema.ToolInfo) (mended *schema.ToolInfo, refusal, odd error) {
 	text, err := written(info)
 	switch {
@@ -155,7 +155,7 @@ func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error
 	if s.Type != "" && isOdd(s.Type) || slices.ContainsFunc(s.TypeEnhanced, isOdd) {
 		copied.Type, copied.TypeEnhanced, refusal = "", nil, errNoType
 	}
-	if _, twice := s.Extras["type"]; twice { // such as a number, which Type does not take
+	if _, twice := s.Extras["type"]; twice { // such as a number, which Type cannot hold
 		copied.Extras, refusal = maps.Clone(s.Extras), errNoType
 		delete(copied.Extras, "type")
 	}

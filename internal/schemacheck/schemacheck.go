@@ -1,6 +1,10 @@
-// Package schemacheck checks the arguments of dispatched calls against the tool's JSON
-// schema, within bounds. So the model reads what is wrong, and does not have to guess it
-// from the tool's failure.
+// Package schemacheck checks the arguments of dispatched calls against the tool's JSON schema, within bounds.
+// So the model reads what is wrong, and does not have to guess it from the tool's failure.
+//
+// Three walks keep the bounds, because each goes through another tree. document.add weighs a schema as JSON before
+// it is compiled, and sees keywords that Eino's type of a schema does not know. budget.spend follows arguments and
+// the compiled schema together, through references, before the validator runs. printer goes through Eino's type of
+// a schema before it is written as JSON, which may be too large to write, or without end.
 package schemacheck
 
 import (
@@ -23,10 +27,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// A check goes through three bounds, since neither the compiler nor the validator can be stopped. The
-// document of the schema is measured before it is compiled. The steps of the validator are
-// counted before it runs. And both run behind a gate, which a call waits for no longer than
-// maxDuration. Arguments that are nested too deep, or have too long a number, are refused. Other
+// Neither the compiler nor the validator can be stopped. So both run behind a gate too, which a call waits for no
+// longer than maxDuration. Arguments that are nested too deep, or have too long a number, are refused. Other
 // arguments beyond a bound, or for a schema beyond a bound, reach the tool unchecked. So no check takes
 // more than about 100 ms or 64 MB.
 

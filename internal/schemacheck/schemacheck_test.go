@@ -79,7 +79,7 @@ const maxMemory = 64 << 20
 // attack is a schema and arguments that are costly to check.
 type attack struct{ name, schema, arguments, want string }
 
-const unchecked = "unchecked" // attack.want if nothing is checked; "" means that the arguments fit
+const unchecked = "unchecked" // attack.want if nothing is checked; "" means that the arguments match
 
 func attacks() []attack {
 	draft7 := `{"$schema":"http://json-schema.org/draft-07/schema#",`

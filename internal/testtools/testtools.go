@@ -1,4 +1,4 @@
-// Package testtools has what tests of several packages share: tools to search among, Eino's own search
+// Package testtools holds what tests of several packages share: tools to search among, Eino's own search
 // to compare with, and clocks for slow machines.
 package testtools
 
@@ -28,7 +28,7 @@ import (
 // Oracle is Eino's own tool_search.
 type Oracle struct{ tool.InvokableTool }
 
-// InfoOnly is a tool that has a definition and cannot be called.
+// InfoOnly is a definition of a tool that cannot be called.
 type InfoOnly struct{ Of *schema.ToolInfo }
 
 // Info implements tool.BaseTool.

@@ -7,8 +7,8 @@
 //
 //	{"name": ..., "description": ..., "parameters": ..., "server": ...}   a tool
 //	{"name": ..., "inputSchema": ...}                                     a tool as MCP lists it
-//	{"name": ..., "input_schema": ...}                                    a tool as Anthropic takes it
-//	{"type": "function", "function": {"name": ...}}                       a tool as OpenAI takes it
+//	{"name": ..., "input_schema": ...}                                    a tool as Anthropic reads it
+//	{"type": "function", "function": {"name": ...}}                       a tool as OpenAI reads it
 //	[tool, ...]   {"tools": [tool, ...]}   {"result": {"tools": ...}}     several
 package toolfile
 

@@ -57,7 +57,7 @@ type build struct {
 // the embedder's.
 var errDimensions = errors.New("vectors of different dimensions")
 
-// Make returns the vectors of texts, scaled to length 1. An empty text has none. The result may contain
+// Make returns the vectors of texts, scaled to length 1. An empty text gets none. The result may contain
 // known vectors, which Make does not change.
 func (o Options) Make(ctx context.Context, texts []string, known map[string][]float32) (map[string][]float32, error) {
 	b := &build{Options: o, vectors: make(map[string][]float32)}
@@ -119,7 +119,7 @@ func (b *build) keys(texts []string) []string {
 	return keys
 }
 
-// load takes vectors from the store. An invalid vector counts as missing.
+// load reads vectors from the store. An invalid vector counts as missing.
 func (b *build) load(ctx context.Context, missing []string) {
 	for texts := range slices.Chunk(missing, storeBatch) {
 		if b.Store == nil || ctx.Err() != nil {

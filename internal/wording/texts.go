@@ -12,7 +12,7 @@ import (
 // The texts themselves are in the folder prompt, a Markdown file for each language. A text is found by
 // its heading, and names and numbers are filled in.
 
-// A Source has the texts of one language for one search tool.
+// A Source holds the texts of one language for one search tool.
 type Source struct {
 	Markdown string            // a text under each heading; the part before the first heading is for authors
 	Protocol string            // its own texts come before the common texts
@@ -84,7 +84,7 @@ func (t *Texts) Text(key string, values ...string) string {
 
 }
 
-// A Block is a pair of tags. It finds what stands between them in a text that others also write: a
+// A Block is a pair of tags. It finds what is between them in a text that others also write: a
 // message, a summary of messages, a system message that others append to.
 type Block struct{ Open, Close string }
 

@@ -44,10 +44,10 @@ func checkCall[M adk.MessageType](c *seenCall[M]) {
 	if c.request.SearchTool != nil {
 		c.tools = append(c.tools, c.request.SearchTool)
 	}
-	c.note("  run %d, call %d, within %v, sees %d messages, %d deferred tools, and %.2000q",
+	c.log("  run %d, call %d, within %v, sees %d messages, %d deferred tools, and %.2000q",
 		c.run, c.call, c.isInside, len(c.input), len(c.request.Deferred), c.request.ToolNames())
 	for _, m := range c.request.Messages[max(0, len(c.request.Messages)-4):] {
-		c.note("    %s %.60q %.60q: %.240q %.500q", m.Role, m.ToolName, m.CallID, m.Text, m.Calls)
+		c.log("    %s %.60q %.60q: %.240q %.500q", m.Role, m.ToolName, m.CallID, m.Text, m.Calls)
 	}
 	c.shown = append(c.shown, fmt.Sprintf("run %d, call %d, within %v, %d deferred", c.run, c.call, c.isInside, len(c.request.Deferred)))
 	c.shown = append(c.shown, described(c.world, false, c.input, c.tools)...)

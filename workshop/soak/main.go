@@ -162,13 +162,13 @@ func stacks() []byte {
 // fault records something that must not happen. Tools of a round run at the same time.
 func (w *world) fault(kind, format string, values ...any) {
 	text := kind + ": " + fmt.Sprintf(format, values...)
-	w.note("  FAULT %s", text)
+	w.log("  FAULT %s", text)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.faults = append(w.faults, text)
 }
 
-func (w *world) note(format string, values ...any) {
+func (w *world) log(format string, values ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.transcript = append(w.transcript, fmt.Sprintf(format, values...))

@@ -81,7 +81,7 @@ func (c *conversation[M]) play() {
 		c.history = rewrite(p.source("rewrite "+what, c.number), what, c.history)
 		c.tidy = c.tidy && what == "json"
 	}
-	c.note("run %d: %+v", c.number, *c.run)
+	c.log("run %d: %+v", c.number, *c.run)
 	c.current, c.last, c.removes = map[string]bool{}, nil, false
 	c.serve(c.run.edition)
 	c.isOver, c.cancelled, c.runCalls, c.goroutines = false, false, 0, runtime.NumGoroutine()
@@ -112,7 +112,7 @@ func (c *conversation[M]) play() {
 			c.next()
 			ctx = context.WithValue(ctx, userKey{}, 1-userOf(ctx))
 		}
-		c.note("  resumed for user %d", userOf(ctx))
+		c.log("  resumed for user %d", userOf(ctx))
 		waitFor(c.goroutines, time.Second)
 		c.build()
 		c.last = nil
@@ -187,7 +187,7 @@ func (c *conversation[M]) drain(ctx context.Context, events *adk.AsyncIterator[*
 			c.isOver, interrupted = true, true
 		}
 		c.isOver = c.isOver || c.cancelled || ctx.Err() != nil
-		c.note("  ended: %.200v", err)
+		c.log("  ended: %.200v", err)
 		if !c.isOver || strings.Contains(err.Error(), "panic") {
 			c.fault("a run ended", "%.2000v", err)
 		}
@@ -334,7 +334,7 @@ func (t *talker[M]) say(random *rand.Rand, run, call int, r toolsearchtest.Reque
 	if t.isInside {
 		turn.Calls = slices.DeleteFunc(turn.Calls, func(c toolsearchtest.Call) bool { return c.Name == "insider" })
 	}
-	t.note("    says %q and calls %.500q", turn.Text, turn.Calls)
+	t.log("    says %q and calls %.500q", turn.Text, turn.Calls)
 	for _, c := range turn.Calls {
 		t.removes = t.removes || strings.HasSuffix(c.Name, "remove_tool") || t.isInside || c.Name == "insider"
 		if !t.isInside {

@@ -32,7 +32,7 @@ const (
 	minRestLength     = 3  // bytes of a compound after its beginning, or of a verb after its particle
 )
 
-// A language has the rules for reading the words of a language.
+// A language holds the rules for reading the words of a language.
 type language struct {
 	functionWords []string
 	stem          func(term string) string
@@ -206,7 +206,7 @@ func (f *Languages) separable(parts [][]int32, word string) [][]int32 {
 	return nil
 }
 
-// germanParticles stand apart from their verbs in sentences. Longer ones come first.
+// germanParticles are separated from their verbs in sentences. Longer ones come first.
 var germanParticles = strings.Fields("zusammen zuruck nach hoch fest frei auf aus bei ein her hin los mit neu vor weg ab an um zu")
 
 // germanVerbEndings are the endings of short verbs, whose roots are shorter than minStemLength.

@@ -60,7 +60,7 @@ func quoteEnd(text string, start, inner int, closing string, before rune) int {
 	}
 }
 
-// isTokenRune reports whether r may stand in a file name or an address.
+// isTokenRune reports whether r may be part of a file name or an address.
 func isTokenRune(r rune) bool {
 	return r < utf8.RuneSelf && r > ' ' && !strings.ContainsRune("\"'`<>()[]{},;", r) || isOfWord(r)
 }

@@ -7,10 +7,10 @@ import (
 )
 
 // Traditional Chinese characters are indexed and searched as their simplified forms, so that
-// the two match. The table has the common characters. Characters that Japanese writes in the
+// the two match. The table lists the common characters. Characters that Japanese writes in the
 // traditional form change as well, in tools and queries alike.
 
-// simplifiedPairs has traditional characters, each before its simplified form.
+// simplifiedPairs lists traditional characters, each before its simplified form.
 const simplifiedPairs = `
 丟丢並并乾干亂乱亞亚佈布佔占併并來来侖仑侶侣係系俠侠倉仓個个們们倖幸倫伦偉伟側侧偵侦偽伪傑杰
 傘伞備备傭佣傳传債债傷伤傾倾僂偻僅仅僉佥僑侨僥侥僱雇價价儀仪億亿儉俭儘尽償偿優优儲储兌兑兒儿

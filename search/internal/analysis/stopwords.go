@@ -6,7 +6,7 @@ import "strings"
 
 // stopWords are left out of indexes and queries. They are function words, and words that
 // people wrap a request in ("please help me to ..."). "use", "need", "get" and "want" are
-// among them because nearly every request and description has them.
+// among them because they are in nearly every request and description.
 var stopWords = wordSet(`a about again all also am an and any are as at be been being both but by can could did
 do does doing done down each every few for from get getting had has have having he hello help here hey hi his
 how i id if ii ill im in into is it its ive just let like ll may me might more most must my need no nor not now

@@ -45,7 +45,7 @@ type Whole struct {
 	IsHyphenated bool // by the hyphen
 }
 
-// NoTerm stands for the number of a term where there is none.
+// NoTerm is the number where there is no term.
 const NoTerm = -1
 
 // New returns an Analyzer that has met no terms.
@@ -165,7 +165,7 @@ func (z *Analyzer) TermsOf(line string) []string {
 	return words
 }
 
-// IsBare reports whether a text has no term.
+// IsBare reports whether a text yields no term.
 func (z *Analyzer) IsBare(text string) bool {
 	z.spare = z.Append(z.spare[:0], text)
 	return len(z.spare) == 0

@@ -11,7 +11,7 @@ import "slices"
 const (
 	MaxFields = 8  // of an index
 	Name      = 0  // the field that is the name of a document
-	NoField   = -1 // stands for a field in which nothing counts
+	NoField   = -1 // a field in which nothing counts
 )
 
 // A Field says how much a field counts.
@@ -44,13 +44,13 @@ type Posting struct {
 	Impact float32
 }
 
-// inName marks a posting of a term that the document's name has.
+// inName marks a posting of a term in the document's name.
 const inName = 1 << 31 // the highest bit
 
 // Doc returns the document.
 func (p Posting) Doc() int32 { return int32(p.doc &^ inName) }
 
-// InName returns 1 if the document's name has the term, and otherwise 0.
+// InName returns 1 if the term is in the document's name, and otherwise 0.
 func (p Posting) InName() uint32 { return p.doc >> 31 }
 
 // List returns the postings of a term, in the order of documents.

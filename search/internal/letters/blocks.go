@@ -82,10 +82,10 @@ type BlockFinder struct {
 	a       []rune
 	kinds   []int32 // the code points of a, numbered
 	letters []rune  // number -> code point, sorted
-	counts  []int   // number -> how often a has it
+	counts  []int   // number -> how often it is in a
 
 	b      *Text
-	places [][]uint16 // number -> where b has it
+	places [][]uint16 // number -> where it is in b
 
 	// runs[j+1] is the run of equal code points that ends at j in b. Its stamp identifies the
 	// row, which is the place in a. A stamp is used once for a text.
@@ -163,7 +163,7 @@ func (f *BlockFinder) Matched(ctx context.Context) (matched int, err error) {
 // longest finds the longest block within a span.
 func (f *BlockFinder) longest(s span) (besti, bestj, best int) {
 	besti, bestj = s.alo, s.blo
-	f.stamp++ // the first row has no row above
+	f.stamp++ // there is no row above the first
 	for i := s.alo; i < s.ahi; i++ {
 		f.stamp++
 		places := f.places[f.kinds[i]]

@@ -51,7 +51,7 @@ func variants(all []string, name string, aliases []string) []string {
 }
 
 // Heads are a set of the beginnings of names: a bit for the first 4 letters of each name, and
-// another for the first 8. Different beginnings may share a bit. A name of fewer letters has none.
+// another for the first 8. Different beginnings may share a bit. A shorter name sets none.
 type Heads uint64
 
 // add records the count-th letter of a name. hash is the hash of the letters before it.

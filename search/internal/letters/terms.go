@@ -22,7 +22,7 @@ import (
 // taken for the beginning of a term, since unknown words there are mostly names.
 //
 // No server decides alone what a word is taken for: the word is also taken for what it would be
-// without the terms that only that server has.
+// without the terms of that server alone.
 //
 // The search goes through the terms of about the word's length, but first compares only their
 // sets of letters: a slip changes at most two letters of a set, and few terms are that near.

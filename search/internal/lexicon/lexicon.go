@@ -1,5 +1,5 @@
-// Package lexicon has the words that stand for other words: the words of every index, and
-// those that a company adds.
+// Package lexicon lists words and their substitutes: those of every index, and those that a
+// company adds.
 package lexicon
 
 import (
@@ -15,15 +15,14 @@ import (
 //
 // Every line of lexicon.txt was written by hand, from knowledge of the two languages and of
 // tools, and not from the queries that a searcher is measured with. A Chinese word without
-// English has no meaning for a search. It is there because its characters would have one: 关于,
+// English means nothing to a search. It is there because its characters would mean something: 关于,
 // about, is not 关, to close.
 
 //go:embed lexicon.txt
 var builtIn string
 
-// A Lexicon says what words of a query stand for. It has the lines of lexicon.txt and a company's
-// own, which come first. Parse reads a company's own. A Lexicon never changes, and is safe for
-// concurrent use.
+// A Lexicon lists words and their substitutes: the lines of lexicon.txt and a company's own, which come first.
+// Parse reads a company's own. A Lexicon never changes, and is safe for concurrent use.
 type Lexicon struct {
 	own []ownLine
 
@@ -31,7 +30,7 @@ type Lexicon struct {
 	Synonyms  func() map[string][]Synonym // a stemmed word -> the other words of its groups, the nearest first
 	Thesaurus func() map[string][]Synonym // a stemmed word -> what it may have to do with, the likeliest first
 	Meanings  func() Meanings             // in English
-	Chinese   func() map[string][]Synonym // a stemmed English word -> the Chinese words that it stands for, the best first
+	Chinese   func() map[string][]Synonym // a stemmed English word -> the Chinese words for it, the best first
 }
 
 // An ownLine is a line of a company's own lexicon.
@@ -72,7 +71,7 @@ func (l *Lexicon) lines(section string) func(yield func(number int, line string)
 	}
 }
 
-// A Synonym is a stemmed word that may stand for another word, and its weight if it does.
+// A Synonym is a stemmed word that may substitute another word, and its weight if it does.
 type Synonym struct {
 	Term   string
 	Weight float64
@@ -85,10 +84,10 @@ const (
 	relatedWeight  = 0.2 // of a word of the thesaurus, times the weight of the word itself
 )
 
-// A table says what words may stand for.
+// A table lists the substitutes of words.
 type table map[string][]Synonym
 
-// add lets words stand for others.
+// add makes others substitutes of words.
 func (t table) add(words, others []string, weight float64, line int) {
 	for _, word := range words {
 		for _, other := range others {

@@ -134,7 +134,7 @@ func checkWord(word string) error {
 }
 
 // Findings lists the lines of a company's own lexicon that do nothing over an index that knows
-// some terms: lines whose words no document has, lines that map a word to itself, and lines that
+// some terms: lines whose words are in no document, lines that map a word to itself, and lines that
 // repeat another line.
 func (l *Lexicon) Findings(known func(term string) bool) (findings []string) {
 	z, first := analysis.New(), make(map[string]int)

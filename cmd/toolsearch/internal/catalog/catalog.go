@@ -144,8 +144,8 @@ func (c *Reader) Load(ctx context.Context) *Contents {
 }
 
 // Catalog reads the catalog as searchers take it. A fault in a file is an error, since its author
-// can mend it. Servers are taken as they are: a tool that cannot be searched is left out, with a
-// note on stderr.
+// can mend it. Servers are taken as they are: a tool that cannot be searched is left out, and
+// stderr says which.
 func (c *Reader) Catalog(ctx context.Context) *eval.Catalog {
 	read := c.Load(ctx)
 	text, file := read.data, read.file
@@ -155,7 +155,7 @@ func (c *Reader) Catalog(ctx context.Context) *eval.Catalog {
 	return cli.Await(ctx, c.Call, "reading "+file, func() (*eval.Catalog, error) { return eval.ReadCatalog(bytes.NewReader(text), file) })
 }
 
-// lines returns as JSONL the tools that one catalog can hold, and notes on stderr what it renamed
+// lines returns as JSONL the tools that one catalog can hold, and writes on stderr what it renamed
 // or left out.
 func (c *Reader) lines(tools []Definition) []byte {
 	tools, clashes := Apart(tools)
@@ -292,7 +292,7 @@ var ListHelp = HelpOf("list [flags] CATALOG", `
 Writes the tools as JSONL, one {"name", "description", "parameters", "server"} a line.
 Every command reads it, so servers need to be asked only once. Tools of several servers
 with the same name are named server__tool. Tools that no catalog can hold, such as a tool
-without a name, are left out, with a note on standard error.
+without a name, are left out; standard error says which.
 `, "", FlagsHelp, `
 	toolsearch list mcp.json > tools.jsonl
 	toolsearch list -- npx -y @modelcontextprotocol/server-everything | toolsearch search - echo

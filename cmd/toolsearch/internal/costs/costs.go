@@ -292,8 +292,8 @@ func (c *command) print(r *cost.Report) {
 	c.Print(&t)
 	fmt.Fprint(c.Out, "\nall: US dollars for the conversation if every tool is shown; others: how much more or less.\n"+
 		"take: the simplest way that costs at most 5% more than the cheapest; else: without native search.\n")
-	if p.Note != "" {
-		fmt.Fprintln(c.Out, cli.OneLine(p.Note, 400))
+	if p.Assumed != "" {
+		fmt.Fprintln(c.Out, cli.OneLine(p.Assumed, 400))
 	}
 	c.printChecks(r)
 	fmt.Fprintf(c.Out, "\n%s\n", cli.OneLine(r.Advice(), 4000))

@@ -450,8 +450,8 @@ func TestTheScriptMakesTextNodesOnly(t *testing.T) {
 	}
 	for _, file := range []string{"static/page.js", "static/page.css", "static/index.html"} {
 		text := testtools.ReadFile(t, file)
-		foreign := strings.ReplaceAll(text, "http://www.w3.org/2000/svg", "")
-		assert.NotContains(t, foreign, "http", file)
+		elsewhere := strings.ReplaceAll(text, "http://www.w3.org/2000/svg", "")
+		assert.NotContains(t, elsewhere, "http", file)
 		assert.NotContains(t, text, " style=", file)
 	}
 }
