@@ -89,7 +89,7 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := search.Positions(infos); err != nil {
+	if err := naming.CheckDistinct(infos); err != nil {
 		return nil, err
 	}
 	return newCatalog(ctx, infos, nil, nil, config, &Catalog{})
@@ -229,7 +229,7 @@ func (c *Catalog) Len() int { return len(c.docs) }
 // named returns the tool of that name that the request may see.
 func (c scope) named(name string) (doc int, ok bool) {
 	doc, ok = c.byName[name]
-	return doc, ok && c.sees(doc)
+	return doc, ok && c.has(doc)
 }
 
 // lookup finds a tool by its exact name. Otherwise the name may be in another case, have "-"
@@ -241,7 +241,7 @@ func (c scope) lookup(name string) (doc int, ok bool) {
 	found := -1
 	for _, doc := range c.byFolded[naming.Fold(name)] {
 		switch {
-		case !c.sees(doc):
+		case !c.has(doc):
 		case found >= 0:
 			return 0, false
 		default:
@@ -339,7 +339,7 @@ func (c scope) filtered(
 	asking, watch := naming.NewWatch(ctx)
 	allowed := docset.New(len(c.docs))
 	for i := range c.docs {
-		passes, err := foreign.Guard(func() (bool, error) { return c.sees(i) && filter(asking, c.docs[i]), nil })
+		passes, err := foreign.Guard(func() (bool, error) { return c.has(i) && filter(asking, c.docs[i]), nil })
 		if passes && err == nil {
 			allowed.Add(i)
 		}

@@ -111,21 +111,21 @@ func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, 
 
 // newRun asks Source and Filter and returns a run. own are the names of the agent's own tools.
 func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
-	edition, seen, view, err := e.editions.current(ctx)
+	edition, unfiltered, view, err := e.editions.current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events,
-		tools: view.Tools, scope: seen, yielded: make(map[string]bool),
+		tools: view.Tools, scope: unfiltered, yielded: make(map[string]bool),
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
-	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(seen.allowed)
+	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(unfiltered.allowed)
 	if r.session == nil && e.mode == dispatchMode { // the tool list does not show what is loaded
 		r.session = NewSession()
 	}
 	if e.config.Filter != nil {
-		r.scope.allowed = seen.filtered(ctx, e.config.Filter, &edition.filters, e.events)
+		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
 	}
 	if r.scope.allowed != nil {
 		r.scope.byName = edition.catalog.settled(r.scope.allowed)
@@ -143,12 +143,12 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	if r.scope.allowed != nil {
 		r.tools = make([]tool.BaseTool, 0, len(view.Tools))
 		for i, t := range view.Tools {
-			if r.scope.sees(i) {
+			if r.scope.has(i) {
 				r.tools = append(r.tools, t)
 			}
 		}
 	}
-	r.scope.down = e.editions.down(&r.scope, seen, view)
+	r.scope.down = e.editions.down(&r.scope, unfiltered, view)
 	r.hidesNone = e.hidesNone(r)
 	e.announce(r)
 	return r, nil
@@ -158,7 +158,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 func (e *engine) announce(r *run) {
 	switch {
 	case r.hidesNone:
-		r.reminder = newReminder(r.scope, r.scope.sees, e.config)
+		r.reminder = newReminder(r.scope, r.scope.has, e.config)
 	case r.scope.allowed == nil:
 		r.reminder = r.edition.announcement()
 	default:
@@ -171,7 +171,7 @@ func (e *engine) announce(r *run) {
 func (e *engine) hidesNone(r *run) bool {
 	counted := len(r.tools) // tools that count towards MaxLoaded
 	for _, doc := range r.always {
-		if r.scope.sees(doc) {
+		if r.scope.has(doc) {
 			counted--
 		}
 	}
@@ -185,7 +185,7 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 	if !clash || r.yielded[name] {
 		return
 	}
-	if r.scope.sees(doc) {
+	if r.scope.has(doc) {
 		problem := r.snapshot.Yields(doc)
 		e.events.emit(ctx, (*FailureEvent)(&problem))
 	}
@@ -214,7 +214,7 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 		}
 		r.recordOwnTool(t.Name)
 		doc, dynamic := r.owns(t.Name)
-		if dynamic && (!r.scope.sees(doc) || !given.Add(doc)) {
+		if dynamic && (!r.scope.has(doc) || !given.Add(doc)) {
 			e.yield(ctx, r, t.Name)
 			isLater = true
 		}
@@ -333,7 +333,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
 	if !r.mode.translates() { // stillLoaded does it
-		convertResults(r, t, given, loaded, true)
+		r.convertResults(t, given, loaded)
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
@@ -389,7 +389,7 @@ const maxToolError = 2 << 10
 
 // explainer returns the function that turns errors of a tool's call into results, for
 // Config.ToolErrors, or nil if the errors are left to Eino.
-func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) sources.Explainer {
+func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) explainer {
 	if e.config.ToolErrors != ToolErrorsExplain || call == nil {
 		return nil
 	}

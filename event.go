@@ -84,7 +84,7 @@ type CatalogEvent struct {
 type FailureEvent struct {
 	Part  string // what failed: one of the constants below
 	Group string // name of the Group that Part belongs to; "" means none
-	Tool  string // name of the tool that the failure concerns; "" means none, or several
+	Tool  string // name of the tool that the failure concerns, as in Err; "" means none, or several
 	Err   error  // the reason
 }
 

@@ -1,6 +1,9 @@
 package toolsearch
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // A history in rounds. A round is a message that calls tools and the results that follow it,
 // up to the next message that calls tools.
@@ -143,30 +146,29 @@ func (n *metaNames) mayAnswer(name string, c *callView) bool {
 	return name == "" || name == wanted || n.answers(name) || n.dispatches(wanted)
 }
 
-// convert replaces every result of a loader by the form that the model reads. Unless take is set it only
-// asks for the form. A call marked as a native search loses its mark when its result is no longer native.
-func (t *transcript) convert(
-	isLoader func(name string) bool, take bool, form func(result resultView, call *callView) (converted resultView, changed bool),
-) {
-	for i := range t.answers {
-		a := &t.answers[i]
-		result := t.result(a)
-		name := result.name
-		if name == "" && a.call != nil { // without a call, called is only a guess
-			name = a.called
+// resultsOf returns the answers of loaders, by the name of the tool.
+func (t *transcript) resultsOf(isLoader func(name string) bool) iter.Seq[*answer] {
+	return func(yield func(*answer) bool) {
+		for i := range t.answers {
+			a := &t.answers[i]
+			result := t.result(a)
+			name := result.name
+			if name == "" && a.call != nil { // without a call, called is only a guess
+				name = a.called
+			}
+			if (isLoader(name) || result.name == "" && result.native) && !yield(a) {
+				return
+			}
 		}
-		if !isLoader(name) && (result.name != "" || !result.native) {
-			continue
-		}
-		converted, changed := form(*result, a.call)
-		if !changed || !take {
-			continue
-		}
-		converted.replaced = true
-		*result, t.views[a.view].edited = converted, true
-		if isMarkedSearch(a.call) && !converted.native {
-			a.call.dropMark, t.views[a.caller].edited = true, true
-		}
+	}
+}
+
+// replace replaces a result. A call marked as a native search loses its mark when its result is no longer native.
+func (t *transcript) replace(a *answer, result resultView) {
+	result.replaced = true
+	*t.result(a), t.views[a.view].edited = result, true
+	if isMarkedSearch(a.call) && !result.native {
+		a.call.dropMark, t.views[a.caller].edited = true, true
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
-	"github.com/eino-toolsearch/toolsearch/internal/sources"
 )
 
 // The agent's hooks: a generic shell around the engine, which does not know message types.
@@ -164,25 +163,25 @@ func (w *rewritten[M]) IsCallbacksEnabled() bool { return components.IsCallbacks
 func (m *middleware[M]) WrapInvokableToolCall(
 	ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.InvokableToolCallEndpoint, error) {
-	return sources.Explained(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
+	return explained(m.engine.explainer(ctx, call), textResult, endpoint), nil
 }
 
 func (m *middleware[M]) WrapStreamableToolCall(
 	ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.StreamableToolCallEndpoint, error) {
-	return sources.ExplainedStream(m.engine.explainer(ctx, call), sources.TextResult, endpoint), nil
+	return explainedStream(m.engine.explainer(ctx, call), textResult, endpoint), nil
 }
 
 func (m *middleware[M]) WrapEnhancedInvokableToolCall(
 	ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedInvokableToolCallEndpoint, error) {
-	return sources.Explained(m.engine.explainer(ctx, call), sources.EnhancedResult, endpoint), nil
+	return explained(m.engine.explainer(ctx, call), enhancedResult, endpoint), nil
 }
 
 func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 	ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedStreamableToolCallEndpoint, error) {
-	return sources.ExplainedStream(m.engine.explainer(ctx, call), sources.EnhancedResult, endpoint), nil
+	return explainedStream(m.engine.explainer(ctx, call), enhancedResult, endpoint), nil
 }
 
 // WithoutNative returns a chat model that takes native requests although chatModel's adapter
@@ -206,13 +205,12 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	var found []*schema.ToolInfo
 	t := read(codec, messages, &metaNames{})
 	defer t.release()
-	t.convert(func(string) bool { return true }, true, func(r resultView, _ *callView) (resultView, bool) {
-		if !r.native {
-			return r, false
+	for i := range t.answers {
+		if r := t.result(&t.answers[i]); r.native {
+			found = append(found, r.found...)
+			t.replace(&t.answers[i], r.asText(r.found))
 		}
-		found = append(found, r.found...)
-		return r.asText(r.found), true
-	})
+	}
 	messages = apply(codec, messages, t)
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
 		return messages, opts

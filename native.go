@@ -62,7 +62,7 @@ func (r *run) keeps(result *resultView, call *callView) bool {
 		r.mode == deferredMode && result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
 }
 
-// converter puts search results into the form that a model reads.
+// converter finds the form in which a model reads the search results of a history, one after the other.
 type converter struct {
 	run         *run
 	loaded      *conversation.LoadSet
@@ -71,9 +71,7 @@ type converter struct {
 	shown       docset.Set // the tools that native results will show
 }
 
-// convertResults works out the form in which the model reads the results of loaders, and returns the
-// catalog's tools that native results show in that form. If take is set, the history gets that form.
-func convertResults(r *run, t *transcript, given lists, loaded *conversation.LoadSet, take bool) docset.Set {
+func newConverter(r *run, given lists, loaded *conversation.LoadSet) *converter {
 	n := len(r.scope.docs)
 	if r.hidesNone { // the ordinary list has all tools
 		loaded = conversation.NewLoadSet(n)
@@ -90,13 +88,33 @@ func convertResults(r *run, t *transcript, given lists, loaded *conversation.Loa
 	if given.search != nil && given.search.Name != r.names.search {
 		f.otherSearch = given.search.Name
 	}
-	t.convert(r.names.isLoaderName, take, f.convert)
+	return f
+}
+
+// shownByResults returns the catalog's tools that results of loaders will show, once they are native.
+func (r *run) shownByResults(t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
+	f := newConverter(r, given, loaded)
+	for a := range t.resultsOf(r.names.isLoaderName) {
+		f.formOf(*t.result(a), a.call)
+	}
 	return f.shown
 }
 
-// convert returns a search result in the form that the model reads, and whether the form has changed.
+// convertResults gives the results of loaders the form in which the model reads them, and returns the
+// catalog's tools that native results show.
+func (r *run) convertResults(t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
+	f := newConverter(r, given, loaded)
+	for a := range t.resultsOf(r.names.isLoaderName) {
+		if form, changed := f.formOf(*t.result(a), a.call); changed {
+			t.replace(a, form)
+		}
+	}
+	return f.shown
+}
+
+// formOf returns a search result in the form that the model reads, and whether it differs from the result.
 // Results of the search tool of another middleware in the run stay.
-func (f *converter) convert(result resultView, call *callView) (resultView, bool) {
+func (f *converter) formOf(result resultView, call *callView) (form resultView, changed bool) {
 	r, name := f.run, result.name
 	if name == "" && call != nil {
 		name = call.name
@@ -129,7 +147,7 @@ func (f *converter) fresh(result resultView) (resultView, bool) {
 	docs := f.run.effectOf(&result).loads
 	var fresh []int
 	for _, doc := range docs {
-		if f.run.scope.sees(doc) && f.loaded.Has(doc) && f.given.Add(doc) {
+		if f.run.scope.has(doc) && f.loaded.Has(doc) && f.given.Add(doc) {
 			f.shown.Add(doc)
 			fresh = append(fresh, doc)
 		}
@@ -158,7 +176,7 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	if r.hidesNone || r.mode == dispatchMode {
 		loaded = conversation.NewLoadSet(len(r.scope.docs))
 		for doc := range r.scope.docs {
-			if r.scope.sees(doc) && (r.hidesNone || r.isAlways(doc)) {
+			if r.scope.has(doc) && (r.hidesNone || r.isAlways(doc)) {
 				loaded.Add(doc)
 			}
 		}
@@ -179,7 +197,7 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	next.deferred = slices.Grow(next.deferred, len(r.scope.docs))
 	for doc := range r.scope.docs {
 		switch {
-		case ordinary.Has(doc) || !r.scope.sees(doc):
+		case ordinary.Has(doc) || !r.scope.has(doc):
 		case loaded.Has(doc):
 			next.deferred = append(next.deferred, conversation.MarkLoaded(r.scope.docs[doc].Info, r.names.search))
 		default:

@@ -51,7 +51,7 @@ func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 		Phrase:         s.Catalog.prompt.Text,
 	}
 	for doc := range s.docs {
-		if !s.sees(doc) || isShown(doc) {
+		if !s.has(doc) || isShown(doc) {
 			continue
 		}
 		d := &s.docs[doc]

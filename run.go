@@ -36,10 +36,10 @@ type run struct {
 	effects  sync.Map // text of a meta-tool's result -> effect
 }
 
-// sees returns whether the model's next request defines a tool, whatever the calls of its last message find. Nil means
-// that results do not depend on it: Eino's own search knows no such rule, and neither do patterns, nor results in a
-// provider's form.
-func (r *run) sees() func(doc int) bool {
+// shown returns a function that says whether the model's next request defines a tool, whatever the calls of its last
+// message find. Nil means that results do not depend on it: those of Eino's own search do not, nor those of patterns,
+// nor those in a provider's form.
+func (r *run) shown() func(doc int) bool {
 	switch {
 	case !r.isKept():
 		return nil
@@ -94,7 +94,7 @@ func (r *run) docsNamed(names []string) (docs []int) {
 func (r *run) infos(docs []int) []*schema.ToolInfo {
 	list := make([]*schema.ToolInfo, 0, len(docs))
 	for _, doc := range docs {
-		if r.scope.sees(doc) {
+		if r.scope.has(doc) {
 			list = append(list, r.scope.docs[doc].Info)
 		}
 	}

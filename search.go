@@ -30,14 +30,14 @@ import (
 
 // trace is what events tell of a search besides its result.
 type trace struct {
-	answered string             // the last searcher that found anything, as in SearchEvent.Searcher
-	failure  error              // a searcher's failure that the search recovered from
-	wrong    *search.QueryError // of the first query that a searcher cannot search by
-	first    string             // the searcher that found the best of the last query
-	seen     []string           // matches that the model sees already
-	near     int                // matches of a fallback that were not returned, since others are nearer
-	ranked   int                // how many queries ask for more than tools by name
-	foundBy  map[string]string  // of several queries, those that found a tool; nil for a single query
+	answered     string             // the last searcher that found anything, as in SearchEvent.Searcher
+	failure      error              // a searcher's failure that the search recovered from
+	wrong        *search.QueryError // of the first query that a searcher cannot search by
+	first        string             // the searcher that found the best of the last query
+	alreadyShown []string           // names of matches whose definitions the model sees already
+	near         int                // matches of a fallback that were not returned, since others are nearer
+	ranked       int                // how many queries ask for more than tools by name
+	foundBy      map[string]string  // of several queries, those that found a tool; nil for a single query
 }
 
 // found records what a query found.
@@ -59,7 +59,7 @@ type scope struct {
 	allowed      docset.Set         // nil means all documents
 	down         []string           // the groups that do not answer, of those that the request may know
 	prompt       *wording.Texts     // for what the model sees of the hidden tools
-	isSeen       func(doc int) bool // whether the model sees a tool already, so that it needs no place; nil means that none does
+	isShown      func(doc int) bool // whether the model sees a tool's definition already, so that it needs no place; nil means that none is
 	cutsOff      bool               // every match sends its definition, so matches far below the best of a query are left out
 	best         float64            // the score of a query's best, if the model sees it already; 0 means the first match
 	only         string             // the searcher to ask, as in SearchEvent.Searcher; "" means whichever answers
@@ -70,8 +70,8 @@ func (c *Catalog) all() scope {
 	return scope{Catalog: c, byName: c.byName, prompt: c.prompt, perNamespace: -1}
 }
 
-// sees reports whether the document is in the scope.
-func (c scope) sees(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }
+// has reports whether the document is in the scope.
+func (c scope) has(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }
 
 // size returns the number of tools in the scope.
 func (c scope) size() int {
@@ -81,7 +81,7 @@ func (c scope) size() int {
 	return c.allowed.Len()
 }
 
-// filter returns sees as a Query has it: nil means all documents.
+// filter returns the scope as a Query.Allowed: nil means all documents.
 func (c scope) filter() func(doc int) bool {
 	if c.allowed == nil {
 		return nil
@@ -132,8 +132,8 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if len(matches) == 0 {
 			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
-		if seen := c.seen(matches); len(seen) > 0 {
-			trace.seen = append(trace.seen, seen...)
+		if shown := c.alreadyShown(matches); len(shown) > 0 {
+			trace.alreadyShown = append(trace.alreadyShown, shown...)
 			again := c
 			again.only, again.best = trace.first, matches[0].Score
 			if matches, _, err = again.rank(limited, text, namespace, c.limit(limit), &trace); err != nil {
@@ -147,8 +147,8 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		result.Total += total
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
-	trace.seen = withoutMatches(trace.seen, result.Matches) // a tool asked for by name has its place
-	if len(result.Matches)+len(trace.seen) == 0 || len(result.NotFound) > 0 {
+	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
+	if len(result.Matches)+len(trace.alreadyShown) == 0 || len(result.NotFound) > 0 {
 		c.help(result, blank, missed)
 	}
 	if wrong := trace.wrong; wrong != nil { // probably the reason for no match
@@ -202,8 +202,8 @@ func queryError(err error) *search.QueryError {
 // catalog's searcher is returned as the error.
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered, isOther, places := false, (func(doc int) bool)(nil), limit
-	if isSeen := c.isSeen; c.only != "" {
-		isOther = func(doc int) bool { return !isSeen(doc) }
+	if isShown := c.isShown; c.only != "" {
+		isOther = func(doc int) bool { return !isShown(doc) }
 	}
 	for _, name := range [...]string{"index", "fallback", "keyword"} {
 		s := c.searcher
@@ -306,7 +306,7 @@ func (c scope) beforeGap(matches []Match) int {
 // withNamed adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"). Where there
 // is no room, they take the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
 func (c scope) withNamed(matches []Match, limit int) []Match {
-	if c.isSeen == nil && !c.cutsOff {
+	if c.isShown == nil && !c.cutsOff {
 		return matches
 	}
 	var named []Match
@@ -323,7 +323,7 @@ func (c scope) withNamed(matches []Match, limit int) []Match {
 				doc, known = c.byName[prefix+word]
 			}
 			isName := known && len(named) < maxNamed && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // not "search"
-			if isName && c.sees(doc) && c.docs[doc].Namespace == of.Namespace && (c.isSeen == nil || !c.isSeen(doc)) &&
+			if isName && c.has(doc) && c.docs[doc].Namespace == of.Namespace && (c.isShown == nil || !c.isShown(doc)) &&
 				len(withoutMatches([]string{c.docs[doc].Name}, slices.Concat(matches, named))) > 0 {
 				named = append(named, Match{Info: c.docs[doc].Info})
 			}
@@ -333,10 +333,10 @@ func (c scope) withNamed(matches []Match, limit int) []Match {
 	return append(matches[:min(len(matches), limit-len(named))], named...)
 }
 
-// seen returns the names of the matches that the model sees already.
-func (c scope) seen(matches []Match) (names []string) {
+// alreadyShown returns the names of the matches whose definitions the model sees already.
+func (c scope) alreadyShown(matches []Match) (names []string) {
 	for _, m := range matches {
-		if c.isSeen != nil && c.isSeen(c.byName[m.Info.Name]) {
+		if c.isShown != nil && c.isShown(c.byName[m.Info.Name]) {
 			names = append(names, m.Info.Name)
 		}
 	}

@@ -87,14 +87,14 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 }
 
 // current returns the edition for a run that starts now, and what its callers have of it. The error is the context's.
-func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View, error) {
+func (e *editions) current(ctx context.Context) (*edition, scope, *sources.Offer, error) {
 	mine, failures := e.sources.Ask(ctx)
 	e.update(ctx, mine)
 	if len(mine) > 0 && ctx.Err() != nil {
 		return nil, scope{}, nil, ctx.Err()
 	}
 	e.mu.Lock()
-	last, view, unreported := e.last, e.sources.See(mine, failures), e.unreported
+	last, view, unreported := e.last, e.sources.Offer(mine, failures), e.unreported
 	e.unreported = nil
 	e.mu.Unlock() // before a listener is called, which may do anything
 	seen := last.catalog.all()
@@ -113,12 +113,12 @@ func (e *editions) current(ctx context.Context) (*edition, scope, *sources.View,
 
 // down returns the names of the groups that do not answer, of those that a request may know: it may see one
 // of the group's last tools or, without a Filter, the group never had any.
-func (e *editions) down(s *scope, seen scope, view *sources.View) (names []string) {
+func (e *editions) down(s *scope, seen scope, view *sources.Offer) (names []string) {
 	for _, i := range view.Down {
 		has, sees := false, false
 		for doc := range view.Infos {
-			if view.Of[doc] == i && seen.sees(doc) {
-				has, sees = true, sees || s.sees(doc)
+			if view.Of[doc] == i && seen.has(doc) {
+				has, sees = true, sees || s.has(doc)
 			}
 		}
 		if name := e.groups[i].Name; name != "" && len(names) < maxDown && (sees || !has && e.config.Filter == nil) {
@@ -230,10 +230,10 @@ func (e *editions) publish(next *edition) {
 }
 
 // changeOf describes what changed in the tools that a run sees.
-func (e *editions) changeOf(seen scope, ed *edition, view *sources.View) *CatalogEvent {
+func (e *editions) changeOf(seen scope, ed *edition, view *sources.Offer) *CatalogEvent {
 	change := &CatalogEvent{Tools: seen.size(), Added: view.Added, Removed: view.Removed, Groups: view.Changed, Duration: ed.took}
 	for doc := range seen.docs {
-		if seen.sees(doc) {
+		if seen.has(doc) {
 			change.Tokens += seen.tokensOf(doc)
 		}
 	}

@@ -49,7 +49,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 	}
 	s.Use(docs...)
 	if r.mode.translates() {
-		s.ByResult = convertResults(r, t, given, s, false)
+		s.ByResult = r.shownByResults(t, given, s)
 	}
 	r.restrict(s, limit, busy)
 	return s, nil
@@ -64,7 +64,7 @@ func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 	listed := slices.Clone(s.Members)
 	r.replay(t, s, 0, listed)
 	if r.mode.translates() {
-		s.ByResult = convertResults(r, t, given, s, true)
+		s.ByResult = r.convertResults(t, given, s)
 	}
 	r.restrict(s, 0, nil)
 	if r.config.Limits.MaxLoaded > 0 {
@@ -177,7 +177,7 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 // that result, and so stays loaded.
 func (r *run) restrict(s *conversation.LoadSet, limit int, busy []int) {
 	if r.scope.allowed != nil {
-		s.Keep(r.scope.sees)
+		s.Keep(r.scope.has)
 	}
 	if limit > 0 && !r.hidesNone {
 		s.Evict(limit, busy, func(doc int) bool { return r.isAlways(doc) || s.ByResult.Has(doc) })

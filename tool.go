@@ -98,7 +98,7 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 func (h *host) namesTool() *metaTool {
 	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, func(_ *run, _ searchRequest, result *Result, t trace) string {
 		answer := answerOf(result)
-		answer.AlreadyLoaded = t.seen
+		answer.AlreadyLoaded = t.alreadyShown
 		return toJSON(answer)
 	}})
 }
@@ -183,14 +183,14 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	start := time.Now()
 	limited, cancel := r.limited(ctx)
 	scope := r.scope
-	scope.isSeen, scope.cutsOff = r.sees(), r.sendsDefinitions()
+	scope.isShown, scope.cutsOff = r.shown(), r.sendsDefinitions()
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
 	if err == nil {
 		h.trim(r, result, trace, sizeOf)
 		if h.names.add == "" && r.isKept() {
-			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.seen...)})
+			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.alreadyShown...)})
 		}
 	}
 	if !r.events.listens() {
@@ -320,7 +320,7 @@ func (h *host) definitionsTool() *metaTool {
 	}
 	sizeOf := func(r *run, m Match, t trace) int { return len(toJSON(define(r, m, t))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, t trace) string {
-		found := foundDefinitions{AlreadyLoaded: t.seen, Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
+		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
 		for i, m := range result.Matches {
 			found.Matches[i] = define(r, m, t)
 		}

@@ -33,7 +33,7 @@ func (h *host) rankedTool() *metaTool {
 		return len(h.rankedText(r, 0, m, t)) + len(toJSON(rankedName{m.Info.Name})) + len("999,")
 	}
 	write := func(r *run, _ searchRequest, result *Result, t trace) string {
-		last := rankedNames{AlreadyLoaded: t.seen, Matches: []rankedName{}, help: helpOf(result)}
+		last := rankedNames{AlreadyLoaded: t.alreadyShown, Matches: []rankedName{}, help: helpOf(result)}
 		if t.ranked > 0 {
 			last.Candidates = r.scope.size()
 		}

@@ -80,7 +80,7 @@ func (h *host) showAllTool() *metaTool {
 		}{Total: r.scope.size(), Tools: []string{}}
 		size := 0
 		for doc := range r.scope.docs {
-			if !r.scope.sees(doc) {
+			if !r.scope.has(doc) {
 				continue
 			}
 			name := r.scope.docs[doc].Name

@@ -75,8 +75,13 @@ func (f Finding) LogValue() slog.Value {
 //	{"kind": "changed", "namespace": "", "name": "send_mail", "sha256": "...",
 //	 "changes": [{"path": "description", "was": "...", "is": "..."}]}
 //
-// "sha256" is the hash of the definition as it is now. A copy also has "original". A refused
-// tool and what Lint finds have "reason".
+// "sha256" is the hash of the definition as it is now: of the canonical form of {"description": ..., "name": ...,
+// "parameters": ...}, without the namespace. As long as both write numbers alike, in Python it is
+//
+//	hashlib.sha256(json.dumps(definition, sort_keys=True, ensure_ascii=False,
+//		separators=(",", ":")).encode()).hexdigest()
+//
+// A copy also has "original". A refused tool and what Lint finds have "reason".
 func (f Finding) MarshalJSON() ([]byte, error) {
 	changes := []any{}
 	for _, c := range f.changes() {

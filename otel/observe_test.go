@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cloudwego/eino/adk"
@@ -34,14 +35,14 @@ func observing(options ...otel.Option) (*telemetry, func(context.Context, toolse
 
 // A span lasts as long as the search, and ends when its event arrives.
 func TestSpanTimes(t *testing.T) {
-	tel, observe := observing()
-	before := time.Now()
-	observe(t.Context(), &toolsearch.SearchEvent{Tool: "tool_search", Duration: 3 * time.Second})
-	after := time.Now()
-	spans := tel.spans.GetSpans()
-	require.Len(t, spans, 1)
-	assert.Equal(t, 3*time.Second, spans[0].EndTime.Sub(spans[0].StartTime))
-	assert.WithinRange(t, spans[0].EndTime, before, after)
+	synctest.Test(t, func(t *testing.T) {
+		tel, observe := observing()
+		observe(t.Context(), &toolsearch.SearchEvent{Tool: "tool_search", Duration: 3 * time.Second})
+		spans := tel.spans.GetSpans()
+		require.Len(t, spans, 1)
+		assert.Equal(t, 3*time.Second, spans[0].EndTime.Sub(spans[0].StartTime))
+		assert.True(t, spans[0].EndTime.Equal(time.Now()), "the bubble's clock stands still: %v", spans[0].EndTime)
+	})
 }
 
 // selfWrapping is an error without an innermost error.

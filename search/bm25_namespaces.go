@@ -142,7 +142,7 @@ func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 			l.byDescription[namespace] = namespaceWeight * sum / math.Sqrt(float64(len(n.tools[namespace])))
 			if sum > 0 {
 				for _, doc := range n.tools[namespace] {
-					s.sums.touch(doc, lifted)
+					s.sums.touch(doc)
 				}
 			}
 		}

@@ -16,31 +16,28 @@ import (
 //
 //	text -- words, values, sentences --> words -- bm25_words.go --> groups of terms
 //
-// A group is the term of a word of the query, and the terms that stand for it. Of these, only the first
-// that a tool has counts. What scores (bm25_score.go), LSA and explanations read the same query.
+// What scores (bm25_score.go), LSA and explanations read the same query.
 //
 //	create issue   ->   creat:1, issu:1 | ticket:0.2 related
 
-// noTerm stands for a term that no tool has.
+// noTerm is the number of a term that no tool has.
 const noTerm = analysis.NoTerm
 
-// A bm25Query is a query that was read. It is valid until the reader reads another.
+// A bm25Query is a query that was read. The reader owns its memory, so it lasts until the next read.
 type bm25Query struct {
 	index     *bm25f.Index
 	groups    []bm25Group
 	sentences [][]int // the places of each sentence's groups in groups; empty for a single sentence
-
-	begun  string // the word of the group that terms are added to
-	isOpen bool   // whether groups has that group, which it has from its first term on
 }
 
-// A bm25Group is the terms that a word of the query stands for, the first of which counts.
+// A bm25Group is the alternatives for one word of the query: its own term, then its substitutes. Of these, only
+// the first that a tool has counts.
 type bm25Group struct {
 	word  string // "" means no single word
 	terms []bm25Term
 }
 
-// A bm25Term is a term of the index that is a word of a query, or may stand for one.
+// A bm25Term is a term of the index in a query.
 type bm25Term struct {
 	id     int32
 	weight float64
@@ -59,20 +56,6 @@ func (q *bm25Query) String() string {
 		groups[i] = strings.Join(terms, " | ")
 	}
 	return strings.Join(groups, ", ")
-}
-
-// begin begins a group, which is empty until a term is added.
-func (q *bm25Query) begin(word string) { q.begun, q.isOpen = word, false }
-
-// add adds a term to the group that was begun last.
-func (q *bm25Query) add(term bm25Term) {
-	last := len(q.groups) - 1
-	if !q.isOpen {
-		last++
-		q.groups = slices.Grow(q.groups, 1)[:last+1] // with the space of an earlier query's group
-		q.groups[last].word, q.groups[last].terms, q.isOpen = q.begun, q.groups[last].terms[:0], true
-	}
-	q.groups[last].terms = append(q.groups[last].terms, term)
 }
 
 // A bm25Reason says why a term is in a query.
@@ -102,8 +85,10 @@ var reasons = [...]struct{ name, detail string }{
 
 // bm25Reader reads queries over an index, one at a time. It remembers the words of earlier queries.
 type bm25Reader struct {
-	x     *bm25
-	query bm25Query
+	x      *bm25
+	query  bm25Query
+	begun  string // the word of the group that terms are added to
+	isOpen bool   // whether the query has that group, which its first term opens
 
 	analyzer   *analysis.Analyzer
 	words      []*bm25Word   // by the analyzer's number
@@ -207,7 +192,7 @@ func (r *bm25Reader) weightOf(n int32) float64 {
 	return weight * r.words[n].weight
 }
 
-// weigh makes the groups of the query: its words with their weights, and the terms that stand for them.
+// weigh makes the groups of the query: its words with their weights, and their substitutes.
 func (r *bm25Reader) weigh() {
 	r.query.groups = r.query.groups[:0]
 	clear(r.taken)
@@ -240,7 +225,7 @@ func (r *bm25Reader) weigh() {
 			weight *= partWeight
 		}
 		word := r.substitutes(n)
-		r.query.begin(r.analyzer.Terms[n])
+		r.begin(r.analyzer.Terms[n])
 		if word.id != noTerm {
 			r.addTerm(bm25Term{id: word.id, weight: weight})
 		}
@@ -278,7 +263,7 @@ func (r *bm25Reader) addJoined() {
 			id, known = r.x.IDs[strings.TrimSuffix(word, "e")] // see letters.Split
 		}
 		if known {
-			r.query.begin("")
+			r.begin("")
 			r.addTerm(bm25Term{id: id, weight: joinedWeight, reason: joined})
 		}
 	}
@@ -288,7 +273,7 @@ func (r *bm25Reader) addJoined() {
 // the whole.
 func (r *bm25Reader) addWhole(n int32) bool {
 	word := r.substitutes(n)
-	r.query.begin(r.analyzer.Terms[n])
+	r.begin(r.analyzer.Terms[n])
 	if word.id != noTerm {
 		r.addTerm(bm25Term{id: word.id, weight: r.weightOf(n)})
 	}
@@ -302,18 +287,28 @@ func (r *bm25Reader) isWord(n int32) bool {
 	return analysis.ClassOf(rune(term[0])) != analysis.Digit && !analysis.IsSingleLetter(term)
 }
 
-// want notes that the query itself asks for a term. The term then stands for no other word.
+// want records a term that the query itself asks for. Such a term substitutes no other word.
 func (r *bm25Reader) want(id int32) {
 	if id != noTerm {
 		r.wanted.Add(int(id))
 	}
 }
 
-// addTerm adds a term to the last group of the query, unless the query has it already.
+// begin begins a group. The query gets it with its first term.
+func (r *bm25Reader) begin(word string) { r.begun, r.isOpen = word, false }
+
+// addTerm adds a term to the group that was begun last, unless a group already lists the term.
 func (r *bm25Reader) addTerm(term bm25Term) {
-	if r.taken.Add(int(term.id)) {
-		r.query.add(term)
+	if !r.taken.Add(int(term.id)) {
+		return
 	}
+	q, last := &r.query, len(r.query.groups)-1
+	if !r.isOpen {
+		last++
+		q.groups = slices.Grow(q.groups, 1)[:last+1] // with the space of an earlier query's group
+		q.groups[last].word, q.groups[last].terms, r.isOpen = r.begun, q.groups[last].terms[:0], true
+	}
+	q.groups[last].terms = append(q.groups[last].terms, term)
 }
 
 // readSentences adds the meanings of the query, and sets the groups of each sentence, those of each word

@@ -43,19 +43,18 @@ type bm25Sums struct {
 }
 
 type bm25Cell struct {
-	mark         uint32 // the group that last scored this tool, from 1, or one of the following
+	group        uint32 // the last group that scored the tool, from 1, or noGroup; 0 if the cell is empty
+	tier         letters.Tier
 	score, share float32
 }
 
-const (
-	lifted  = math.MaxUint32 - 1 // only the description of its namespace has a term
-	isNamed = math.MaxUint32     // the query names the tool
-)
+// noGroup is for a tool that the query names or whose namespace it matches, if no group scored the tool.
+const noGroup = math.MaxUint32
 
 // add scores the tools that have a term of the group. The first term that a tool has counts.
 func (s *bm25Sums) add(x *bm25f.Index, group *bm25Group) {
 	s.group++
-	cells, mark := s.cells, s.group
+	cells, number := s.cells, s.group
 	for _, term := range group.terms {
 		weight := float32(term.weight)
 		// The share in a name that has the term, before the division by the idf of the whole name.
@@ -64,13 +63,13 @@ func (s *bm25Sums) add(x *bm25f.Index, group *bm25Group) {
 		for i := range postings {
 			p := &postings[i]
 			cell := &cells[p.Doc()]
-			switch cell.mark {
-			case mark:
+			switch cell.group {
+			case number:
 				continue
 			case 0:
 				s.touched = append(s.touched, p.Doc())
 			}
-			cell.mark = mark
+			cell.group = number
 			// The conversion forbids a fused multiply-add, which would round differently from Explain.
 			cell.score += float32(weight * p.Impact)
 			cell.share += share * float32(p.InName()) // no branch: it would be mispredicted
@@ -78,12 +77,13 @@ func (s *bm25Sums) add(x *bm25f.Index, group *bm25Group) {
 	}
 }
 
-// touch marks a tool.
-func (s *bm25Sums) touch(doc int32, mark uint32) {
-	if s.cells[doc].mark == 0 {
-		s.touched = append(s.touched, doc)
+// touch returns the cell of a tool, which is then among those touched.
+func (s *bm25Sums) touch(doc int32) *bm25Cell {
+	cell := &s.cells[doc]
+	if cell.group == 0 {
+		cell.group, s.touched = noGroup, append(s.touched, doc)
 	}
-	s.cells[doc].mark = max(s.cells[doc].mark, mark)
+	return cell
 }
 
 func (s *bm25Sums) clear() {
@@ -138,8 +138,8 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 		sum, share := s.sum(doc)
 		score := x.total(sum, share, letters.NotNamed)
 		ofDescription, ofOthers := lifts.of(doc, score)
-		if s.sums.cells[doc].mark == isNamed {
-			score = x.total(sum, share, s.named[doc])
+		if tier := s.sums.cells[doc].tier; tier > letters.NotNamed {
+			score = x.total(sum, share, tier)
 		}
 		if score += ofDescription + ofOthers; score > 0 {
 			total++
@@ -171,8 +171,8 @@ func (s *bm25Scratch) score(ctx context.Context, q Query) error {
 		}
 		s.sentence.clear()
 	}
-	for doc := range s.named { // a name of stop words has no terms
-		s.sums.touch(doc, isNamed)
+	for doc, tier := range s.named { // a name of stop words has no terms
+		s.sums.touch(doc).tier = tier
 	}
 	return ctx.Err()
 }

@@ -202,7 +202,7 @@ func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
 		r.addSubstitutes(word.near[at], weight)
 	}
 	for _, part := range word.parts {
-		r.query.begin(text)
+		r.begin(text)
 		r.addSubstitutes(part, ofParts)
 	}
 	return word.isSplit
@@ -380,7 +380,7 @@ func (r *bm25Reader) addMeanings() {
 	}
 	for _, m := range r.meanings {
 		at := len(r.query.groups)
-		r.query.begin(m.group.word)
+		r.begin(m.group.word)
 		for _, term := range m.group.terms {
 			if term.weight *= m.weight; term.weight == most[term.id] {
 				r.addTerm(term)

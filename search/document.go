@@ -104,7 +104,7 @@ func Annotate(info *schema.ToolInfo) Annotation {
 // them. A nil annotate means Annotate. Documents fails on a nil info and on an empty or repeated
 // name; the error names the position. It keeps copies of the infos.
 func Documents(infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) Annotation) ([]Document, error) {
-	if _, err := Positions(infos); err != nil {
+	if err := naming.CheckDistinct(infos); err != nil {
 		return nil, err
 	}
 	docs := make([]Document, len(infos))
@@ -113,24 +113,6 @@ func Documents(infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) Annotat
 		docs[i].Parameters = ParametersOf(info)
 	}
 	return docs, nil
-}
-
-// Positions returns the position of each tool by its name. It fails as Documents does.
-func Positions(infos []*schema.ToolInfo) (map[string]int, error) {
-	positions := make(map[string]int, len(infos))
-	for i, info := range infos {
-		if info == nil {
-			return nil, fmt.Errorf("toolsearch: tool %d: no tool info", i)
-		}
-		if info.Name == "" {
-			return nil, fmt.Errorf("toolsearch: tool %d: empty name", i)
-		}
-		if first, taken := positions[info.Name]; taken {
-			return nil, fmt.Errorf("toolsearch: tool %d: duplicate name %q, tool %d has it too", i, info.Name, first)
-		}
-		positions[info.Name] = i
-	}
-	return positions, nil
 }
 
 // DocumentOf makes a tool's document without its Parameters. ParametersOf reads the parameters,

@@ -12,8 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
 )
 
 // Search by a regular expression, for models that know a pattern of the names they want:
@@ -77,7 +77,7 @@ func (o RegexpOptions) over(docs []Document, docOf []int32) *regexpIndex {
 			text += min(len(docs[doc].Description), maxRegexpDescription)
 		}
 	}
-	return &regexpIndex{docs, docOf, o, min(max(maxPatternWork/text, minPatternSize), regexpcost.Max)}
+	return &regexpIndex{docs, docOf, o, min(max(maxPatternWork/text, minPatternSize), foreign.MaxPatternSize)}
 }
 
 // Restrict implements Restricter. A pattern may be larger the less text there is.
@@ -195,11 +195,11 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 		limit := strconv.Itoa(maxPatternBytes)
 		return nil, &QueryError{Message: "The pattern is longer than " + limit + " bytes.", Key: "long-pattern", Values: []string{"{limit}", limit}}
 	}
-	parsed, err := regexpcost.Parse(text)
+	parsed, err := foreign.ParsePattern(text)
 	if err != nil {
 		return nil, patternError(err)
 	}
-	if regexpcost.Size(parsed) > x.maxSize {
+	if foreign.PatternSize(parsed) > x.maxSize {
 		return nil, costlyPattern()
 	}
 	pattern, err := regexp.Compile("(?i)" + text)

@@ -72,12 +72,8 @@ func centsOf(
 	if err != nil {
 		return cents, err
 	}
-	uncached := *provider
-	uncached.Cache = cost.CacheNone
-	for i, usages := range [][]cost.Usage{
-		uncached.Bill(nil, played.Requests), provider.Bill(nil, played.Requests), provider.Bill(played.Earlier, played.Requests),
-	} {
-		cents[i] = 100 * provider.Price(cost.Sum(usages))
+	for i, price := range played.Prices(provider) {
+		cents[i] = 100 * price
 	}
 	return cents, nil
 }

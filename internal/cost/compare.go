@@ -47,8 +47,7 @@ func (w Way) Config(tools int) toolsearch.Config {
 // isNative reports whether only an adapter with native search can take the way.
 func (w Way) isNative() bool { return slices.Contains(nativeProtocols, w.Protocol) }
 
-// Ways returns the ways that a provider's models can use, the simplest first: all tools shown,
-// the provider's native protocol, and the protocols for every model. ProtocolNativeServer cannot be
+// Ways returns the ways that a provider's models can use, the simplest first. ProtocolNativeServer cannot be
 // played without the provider, and ProtocolRegexp costs what ProtocolToolSearch costs if as many match.
 func Ways(p *Provider) []Way {
 	ways := []Way{{All: true}}
@@ -56,8 +55,7 @@ func Ways(p *Provider) []Way {
 		ways = append(ways, Way{Protocol: native})
 	}
 	for _, protocol := range []toolsearch.Protocol{
-		toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolSearchAdd,
-		toolsearch.ProtocolRanked,
+		toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolSearchAdd, toolsearch.ProtocolRanked,
 	} {
 		ways = append(ways, Way{Protocol: protocol})
 	}
@@ -178,10 +176,9 @@ type scenario struct {
 	Conversation
 }
 
-// Compare plays conversations of the given shapes over tools, in every way that the provider
-// allows. If fewer tools can be called with example arguments than a shape has Loads, the row's
-// shape has that smaller number. Rows that become the same are merged. Compare fails if no tool can
-// be called, if the conversations are too long to play, or if ctx is done.
+// Compare plays conversations of the shapes over tools, in every way that the provider allows. If fewer tools
+// can be called with example arguments than a shape has Loads, the row's shape has that smaller number, and
+// rows that become the same are merged. It fails if no tool can be called, or the conversations are too long.
 func Compare(ctx context.Context, tools []*schema.ToolInfo, p *Provider, shapes []Shape) (*Report, error) {
 	var scenarios []scenario
 	seen := make(map[Shape]bool)

@@ -6,14 +6,9 @@
 //
 //	conversation --Replay, by a real agent--> requests --Provider.Bill--> usages --Provider.Price--> dollars
 //
-// [Compare] does so for made-up conversations in every way to show tools, and [CompareLog] for the
-// recorded conversations that [ReadLog] reads. Package eval writes such a log.
-//
-// Tokens are estimated by package tokens. Output is the model's calls and texts alone, without
-// thinking. Real bills are a little higher where tools do not change, since some providers send a
-// request to a machine that has not seen the prompt.
-//
-// All functions are safe for concurrent use, as long as nobody changes what they are given.
+// Compare does so for made-up conversations in every way to show tools, and CompareLog for recorded ones.
+// Output is the model's calls and texts alone, without thinking. Real bills are a little higher where tools
+// do not change, since some providers send a request to a machine that has not seen the prompt.
 package cost
 
 import (
@@ -27,10 +22,7 @@ import (
 type Request struct {
 	Tools, System, Messages []byte // as they go out, an element a line
 
-	// Marks are the places up to which the request asks its provider to cache it, in bytes from
-	// the beginning, ascending. Anthropic calls them cache breakpoints. Only a provider whose
-	// Cache is CacheMarked looks at them.
-	Marks []int
+	Marks []int // cache breakpoints, in bytes from the beginning, ascending; for CacheMarked
 
 	Output int           // tokens of the model's answer
 	At     time.Duration // when it was sent, since the first request of the conversation

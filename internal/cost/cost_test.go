@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,15 +20,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
-
-// quickstart returns the 166 tools of the quickstart.
-func quickstart(t *testing.T) (infos []*schema.ToolInfo) {
-	t.Helper()
-	for _, tool := range services.Tools() {
-		infos = append(infos, testtools.MustInfo(t, tool))
-	}
-	return infos
-}
 
 func provider(t *testing.T, name string) *Provider {
 	t.Helper()
@@ -168,7 +158,7 @@ func TestALongerCommonBeginningNeverCostsMore(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
-	tools := quickstart(t)
+	tools := services.Infos()
 	shape := Shape{History: 1000, Calls: 7, Loads: 3, Result: 50}
 	c := Script(tools, shape)
 	c.System = 100
@@ -211,7 +201,7 @@ func TestReplay(t *testing.T) {
 // Tools found together change the list of tools once. Tools found before the first call
 // never change it.
 func TestReplayAtOnce(t *testing.T) {
-	tools := quickstart(t)[:40]
+	tools := services.Infos()[:40]
 	c := Script(tools, Shape{Calls: 7, Loads: 3})
 	var words []string
 	for _, step := range c.Steps {
@@ -263,25 +253,6 @@ func TestCompareOneTool(t *testing.T) {
 	assert.Equal(t, "With deepseek-flash and this tool, in each of these conversations: show it.", r.Advice())
 }
 
-// Two goroutines may compare the same tools with the same provider at the same time.
-func TestCompareConcurrently(t *testing.T) {
-	tools, p := Tools(9, 50), provider(t, "anthropic")
-	advice := make([]string, 4)
-	var group sync.WaitGroup
-	for i := range advice {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			if r, err := Compare(t.Context(), tools, p, Shapes[:2]); assert.NoError(t, err) {
-				advice[i] = r.Advice()
-			}
-		}()
-	}
-	group.Wait()
-	assert.NotEmpty(t, advice[0])
-	assert.Len(t, slices.Compact(advice), 1)
-}
-
 // With a free provider, every way costs nothing.
 func TestCompareFree(t *testing.T) {
 	p := *provider(t, "deepseek")
@@ -292,7 +263,7 @@ func TestCompareFree(t *testing.T) {
 }
 
 func TestScript(t *testing.T) {
-	tools := quickstart(t)
+	tools := services.Infos()
 	c := Script(tools, Shape{History: 10, Calls: 10, Loads: 3})
 	var called []string
 	for _, s := range c.Steps {
@@ -332,7 +303,7 @@ func TestSizes(t *testing.T) {
 // Where a provider caches, ProtocolDispatch costs less than the default, also in the shortest
 // conversations, cold and warm: docs/protocols.md says so.
 func TestDispatchUnderACache(t *testing.T) {
-	tools := quickstart(t)
+	tools := services.Infos()
 	for _, shape := range append([]Shape{{0, 2, 1, 0}, {0, 3, 2, 0}, {500, 3, 1, 0}, {2_000, 3, 2, 0}}, Shapes...) {
 		c := Script(tools, shape)
 		played := make(map[string][2]*Replayed) // by wire

@@ -26,10 +26,9 @@ type Run struct {
 
 	calls []record // of the model
 
-	// conversation plays the run again. A log alone does not tell what the first prompt has
-	// besides tools, so System and History are 0, and so is Said. Arguments are not logged, so
-	// they are made up. The result of a tool is the growth of the prompt: a few tokens more than
-	// the tool's text.
+	// conversation plays the run again, with made-up arguments. A log does not tell what the first prompt
+	// has besides tools, so System, History and Said are 0. A tool's result is the growth of the prompt: a
+	// few tokens more than its text.
 	conversation Conversation
 }
 
@@ -63,16 +62,10 @@ const (
 	maxLogged     = 100_000_000 // tokens of a line
 )
 
-// ReadLog reads the runs of one agent's conversation from a log: a JSON object a line, as
-// slog.JSONHandler writes it. It reads the lines with a group "event" that are search and load
-// events of this library, as Config.OnEvent gets them, and the lines of eval.ModelCall. It
-// skips all other lines, including lines that are not JSON objects, which other programs print.
-// Separate the lines of several conversations, or of an agent's sub-agents, beforehand.
-//
-// A run ends with an answer that calls no tool. At the end of the log a run may end without it,
-// and its last calls are then left out. A search counts as a search for whichever of its loaded
-// tools is called next. A log has no more than 64 MiB, 1 MiB a line, 2,000 calls of the model,
-// and 20,000 names that are loaded and unloaded. An error names the line that is wrong.
+// ReadLog reads the runs of one agent's conversation from a log of slog.JSONHandler. It reads the lines
+// with a group "event" that are search and load events or eval.ModelCall's, and skips what other programs
+// print. A run ends with an answer that calls no tool. At the end of the log it may end without one, and
+// its last calls are then left out. A search counts for whichever of its loaded tools is called next.
 func ReadLog(r io.Reader) ([]Run, error) {
 	records, err := readRecords(r)
 	if err != nil {
@@ -309,11 +302,8 @@ type Check struct {
 	Billed, Computed Usage // Computed is warm if the run's first call found anything in the cache
 }
 
-// CompareLog plays recorded runs in every way that the provider allows, as Compare does with
-// shapes. The part of a run's first prompt that a replay does not have counts as history: the
-// system message, the agent's own tools and the turns before. What the model said and thought
-// besides its calls is taken from the log. CompareLog fails if the catalog has none of the tools
-// that the runs call.
+// CompareLog is Compare for recorded runs. What a replay lacks of a run's first prompt counts as history: the
+// system message, the agent's own tools and the turns before. It fails if the runs call none of the tools.
 func CompareLog(ctx context.Context, tools []*schema.ToolInfo, p *Provider, runs []Run) (*Report, error) {
 	calls := func(run Run) bool {
 		called := run.conversation.called()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/cost/play"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
@@ -86,7 +87,7 @@ func recordLog(t *testing.T, tools []*schema.ToolInfo, way Way, p *Provider, c C
 
 // A program's log gives the conversation that the program played, and a bill like its provider's.
 func TestReadLog(t *testing.T) {
-	tools := quickstart(t)
+	tools := services.Infos()
 	for i := range len(tools) / 3 { // from everywhere in the list
 		tools[i] = tools[3*i]
 	}

@@ -18,22 +18,15 @@ import (
 
 // Values of Provider.Cache.
 const (
-	// CacheNone means that every token of every request is billed in full.
-	CacheNone = "none"
-	// CacheAutomatic means that a provider caches every request, and finds any beginning that
-	// two requests share.
-	CacheAutomatic = "automatic"
-	// CacheMarked means that a provider caches the beginnings up to a request's Marks, and
-	// finds only these.
-	CacheMarked = "marked"
+	CacheNone      = "none"      // every token of every request is billed in full
+	CacheAutomatic = "automatic" // every request is cached, and any beginning that two requests share is found
+	CacheMarked    = "marked"    // the beginnings up to a request's Marks are cached, and only these are found
 )
 
 // Values of Provider.Wire.
 const (
-	// WireMessages is Anthropic's Messages API.
-	WireMessages = "messages"
-	// WireChat is OpenAI's chat completions API, which many providers speak.
-	WireChat = "chat"
+	WireMessages = "messages" // Anthropic's Messages API
+	WireChat     = "chat"     // OpenAI's chat completions API, which many providers speak
 )
 
 // A Provider is a model's prices and the rules of its provider's prompt cache. Prices are US
@@ -64,9 +57,6 @@ type Provider struct {
 // A Duration is a time.Duration that is "5m" in JSON.
 type Duration time.Duration
 
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *Duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
@@ -77,9 +67,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 //go:embed prices.json
 var prices []byte
 
-// Providers returns the built-in table: "anthropic", "openai", "deepseek", "qwen", "gemini", and
-// "none", which has no cache and charges one dollar for a million tokens of any kind. Prices
-// change. Look at the dates, and replace old prices with a file of your own.
+// Providers returns the table of prices.json.
 func Providers() []Provider {
 	list, err := ReadProviders(bytes.NewReader(prices))
 	if err != nil {
@@ -93,9 +81,8 @@ const maxPriceBytes = 1 << 20
 // maxPrice is far above every price, and low enough that sums of prices are finite.
 const maxPrice = 1e6
 
-// ReadProviders reads a table of providers: a JSON list of objects with the keys of Provider, of at
-// most 1 MiB. An unknown key is an error, and so is a missing price, since the price would be zero.
-// Only a provider with CacheNone needs no price of cached input.
+// ReadProviders reads a JSON list of providers. An unknown key is an error, and so is a missing price, since
+// the price would be zero. Only a provider with CacheNone needs no price of cached input.
 func ReadProviders(r io.Reader) ([]Provider, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxPriceBytes+1))
 	if err != nil {

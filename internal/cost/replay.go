@@ -64,11 +64,8 @@ type Replayed struct {
 	Changes  int // how often the tools differ from those of the previous request
 }
 
-// Replay plays a conversation over tools with a configuration, whose DynamicTools and Groups are
-// replaced. wire is WireMessages or WireChat. A configuration whose DeferFrom is above the number
-// of tools shows them all. Every tool answers with a filler text. Requests are what the model got,
-// byte for byte the same in every replay. Arguments that a tool's schema does not allow get the
-// protocol's answer. Replay fails if config is wrong or if ctx is done.
+// Replay plays a conversation over tools, which replace config's DynamicTools and Groups. Every tool answers
+// with a filler text. Requests are what the model got, byte for byte the same in every replay.
 func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Config, wire string, c Conversation) (*Replayed, error) {
 	m := &plannedModel{
 		writer: writer{wire: wire}, protocol: config.Protocol, steps: slices.Clone(c.Steps), loaded: c.Loaded, atOnce: c.AtOnce,
@@ -133,6 +130,16 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 		played.Earlier = before.Earlier
 	}
 	return played, nil
+}
+
+// Prices returns what the conversation costs without a cache, with a cold cache, and with a warm cache, which has the
+// previous turn, in US dollars.
+func (r *Replayed) Prices(p *Provider) [3]float64 {
+	uncached := *p
+	uncached.Cache = CacheNone
+	return [3]float64{
+		p.Price(Sum(uncached.Bill(nil, r.Requests))), p.Price(Sum(p.Bill(nil, r.Requests))), p.Price(Sum(p.Bill(r.Earlier, r.Requests))),
+	}
 }
 
 const defaultQuestion = "Do what is next."

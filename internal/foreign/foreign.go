@@ -1,4 +1,5 @@
-// Package foreign calls code from outside the library, which may panic, hang, or be nil.
+// Package foreign calls code from outside the library, which may panic, hang, or be nil, and bounds
+// patterns from outside, which may take long to parse or to compile.
 package foreign
 
 import (

@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/cloudwego/eino/schema"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -359,4 +360,22 @@ func Visible(s string, limit int) string {
 		count++
 	}
 	return b.String()
+}
+
+// CheckDistinct fails on a nil info and on an empty or repeated name.
+func CheckDistinct(infos []*schema.ToolInfo) error {
+	positions := make(map[string]int, len(infos))
+	for i, info := range infos {
+		if info == nil {
+			return fmt.Errorf("toolsearch: tool %d: no tool info", i)
+		}
+		if info.Name == "" {
+			return fmt.Errorf("toolsearch: tool %d: empty name", i)
+		}
+		if first, taken := positions[info.Name]; taken {
+			return fmt.Errorf("toolsearch: tool %d: duplicate name %q, tool %d has it too", i, info.Name, first)
+		}
+		positions[info.Name] = i
+	}
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // The bounds on a schema. Schemas come from remote servers. A document is the JSON of a schema, weighed by
@@ -32,7 +32,7 @@ const (
 	addressWeight     = 500 // $id, $anchor and the like
 	patternWeight     = 25
 	instructionWeight = 2
-	parsingUnit       = 64 // of regexpcost.Parsing
+	parsingUnit       = 64 // of foreign.ParsingCost
 )
 
 var (
@@ -133,15 +133,15 @@ func (d *document) pattern(text string) (jsonschema.Regexp, error) {
 	if d.isCompiled {
 		return &sizedPattern{}, nil
 	}
-	if d.weight += regexpcost.Parsing(text) / parsingUnit; d.weight > maxWeight {
+	if d.weight += foreign.ParsingCost(text) / parsingUnit; d.weight > maxWeight {
 		return nil, errLargeSchema
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
-	size := regexpcost.Size(parsed)
-	if d.weight += patternWeight + instructionWeight*size; size > regexpcost.Max || d.weight > maxWeight {
+	size := foreign.PatternSize(parsed)
+	if d.weight += patternWeight + instructionWeight*size; size > foreign.MaxPatternSize || d.weight > maxWeight {
 		return nil, errLargeSchema
 	}
 	pattern, err := regexp.Compile(text)

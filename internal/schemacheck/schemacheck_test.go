@@ -73,12 +73,8 @@ func nested(n int, inside string) string {
 	return strings.Repeat(`{"a":`, n) + inside + strings.Repeat(`}`, n)
 }
 
-// Bounds of a check that hold even on a busy machine. A successful attack would take minutes
-// or all memory.
-const (
-	maxDuration = 10 * time.Second
-	maxMemory   = 64 << 20
-)
+// maxMemory bounds a check. A successful attack would take all memory, or minutes and the test's time limit.
+const maxMemory = 64 << 20
 
 // attack is a schema and arguments that are costly to check.
 type attack struct{ name, schema, arguments, want string }
@@ -265,9 +261,7 @@ func TestAttacks(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			start := time.Now()
 			problem, err := new(schemacheck.Checker).Problem(t.Context(), 0, info, tt.arguments)
-			duration := time.Since(start)
 			runtime.ReadMemStats(&after)
 			if tt.want == unchecked {
 				assert.Error(t, err)
@@ -283,7 +277,6 @@ func TestAttacks(t *testing.T) {
 				assert.True(t, strings.HasPrefix(problem, tt.want), "the problem is %.300q", problem)
 				assert.Equal(t, tt.want == "", problem == "", "the problem is %.300q", problem)
 			}
-			assert.Less(t, duration, maxDuration)
 			assert.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(maxMemory), "bytes allocated")
 		})
 	}

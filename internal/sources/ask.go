@@ -11,163 +11,160 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// Asking. A Source is asked once at a time: runs that start meanwhile wait for the same call. A run that can
-// do with an earlier answer waits no longer than the grace, and any other run no longer than the timeout. A
-// late answer is for the next run.
+// Asking. A Source is asked once at a time: runs that start meanwhile wait for the same attempt. A run that can
+// do with an earlier listing waits no longer than the grace, and any other run no longer than the timeout. A
+// late listing is for the next run.
 
-// Grace is the longest that a run waits for a Source that has already given a good answer, or for the
+// Grace is the longest that a run waits for a Source that has already given a good listing, or for the
 // index of new tools. People hardly notice it at the start of a run, and most servers on a network answer
 // within it. Most tests raise it, since the machine may be busy.
 var Grace = 200 * time.Millisecond
 
-// How many calls can pile up at a Source that hangs, whatever their contexts say. After the timeout, another
-// call may begin.
+// How many attempts can pile up at a Source that hangs, whatever their contexts say. After the timeout, another
+// attempt may begin.
 const (
-	maxCalls      = 8    // of a caller
-	maxGroupCalls = 1024 // of all callers
+	maxAttempts      = 8    // of a caller
+	maxGroupAttempts = 1024 // of all callers
 )
 
-// A Source without PerCaller whose answers come back, of the last few, so often probably depends on who asks.
+// A Source without PerCaller probably depends on who asks if one of its last listings comes back that often.
 const (
-	maxFormer  = 4
-	minReturns = 5
+	maxReplaced = 4
+	minReturns  = 5
 )
 
-// call is a call of a Source.
-type call struct {
-	number int           // later calls have greater numbers
-	done   chan struct{} // closed at its end: an answer, an error, or the timeout
+// An attempt is one call of a Source.
+type attempt struct {
+	began  time.Time
+	done   chan struct{} // closed at its end: a listing, an error, or the timeout
 	err    error         // set at its end
-	isLate bool          // a run has stopped waiting for it; guarded by Sources.mu
+	isLate bool          // a run has given up waiting for it; guarded by Sources.mu
 }
 
-// Ask asks the Sources of all groups at once, and waits for their answers. It returns the callers that ctx is
-// of, and errors by group. An answer that does not come in time is for a later Ask.
+// Ask asks the Sources of all groups at once, and waits for their listings. It returns the run's callers, and
+// what failed, by group. A listing that does not come in time is for a later Ask.
 func (s *Sources) Ask(ctx context.Context) (Callers, []error) {
 	graced, cancel := context.WithTimeout(ctx, min(Grace, s.rules.Timeout))
 	defer cancel()
-	mine, calls, errs := Callers(nil), []*call(nil), make([]error, len(s.groups))
+	mine, attempts, failures := Callers(nil), []*attempt(nil), make([]error, len(s.groups))
 	for i, g := range s.groups {
-		id := callerID{group: i}
-		if g.PerCaller != nil { // of a run that it panics for, nobody knows which tools it may have
-			id.key, errs[i] = foreign.Guard(func() (string, error) { return g.PerCaller(ctx), nil })
+		key := ""
+		if g.PerCaller != nil { // if it panics, nobody knows which tools the run may have, so it gets none
+			key, failures[i] = foreign.Guard(func() (string, error) { return g.PerCaller(ctx), nil })
 		}
-		if errs[i] != nil {
-			errs[i] = fmt.Errorf("PerCaller: %w", errs[i])
+		if failures[i] != nil {
+			failures[i] = fmt.Errorf("PerCaller: %w", failures[i])
 		} else if g.Source != nil {
 			s.mu.Lock()
-			of := s.caller(id)
-			mine, calls = append(mine, of), append(calls, s.begin(ctx, of))
+			c := s.caller(i, key)
+			mine, attempts = append(mine, c), append(attempts, s.begin(ctx, c))
 			s.mu.Unlock()
 		}
 	}
-	for i, of := range mine {
-		errs[of.group] = s.await(ctx, graced, of, calls[i])
+	for i, c := range mine {
+		failures[c.group] = s.await(ctx, graced, c, attempts[i])
 	}
-	return mine, errs
+	return mine, failures
 }
 
-// begin returns the call of a Source that is under way for a caller, or begins one, while Sources.mu is held. It
-// returns nil if the Source rests.
-func (s *Sources) begin(ctx context.Context, of *caller) *call {
-	if of.call == nil && !time.Now().Before(of.resting) {
-		of.asked++
-		of.call = &call{number: of.asked, done: make(chan struct{})}
-		go s.ask(context.WithoutCancel(ctx), of, of.call, of.current)
+// begin returns a caller's attempt that is under way, or begins one, while Sources.mu is held. It returns nil if
+// the Source rests.
+func (s *Sources) begin(ctx context.Context, c *caller) *attempt {
+	if now := time.Now(); c.attempt == nil && !now.Before(c.restsUntil) {
+		c.attempt = &attempt{began: now, done: make(chan struct{})}
+		go s.ask(context.WithoutCancel(ctx), c, c.attempt, c.current)
 	}
-	return of.call
+	return c.attempt
 }
 
-// ask asks a Source. current is the caller's answer in the current snapshot; nil means none. An answer
+// ask makes an attempt. current is the caller's listing in the current snapshot; nil means none. A listing
 // counts even if it comes after the timeout.
-func (s *Sources) ask(ctx context.Context, of *caller, c *call, current *answer) {
+func (s *Sources) ask(ctx context.Context, c *caller, a *attempt, current *listing) {
 	limited, cancel := context.WithTimeout(ctx, s.rules.Timeout)
 	defer cancel()
-	g := s.groups[of.group]
-	_, err := foreign.Through(limited, of.calls, func(ctx context.Context) (*answer, error) {
+	g := s.groups[c.group]
+	_, err := foreign.Through(limited, c.gate, func(ctx context.Context) (*listing, error) {
 		select {
-		case g.calls <- struct{}{}:
-			defer func() { <-g.calls }()
+		case g.gate <- struct{}{}:
+			defer func() { <-g.gate }()
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		a, err := read(ctx, of, g.Source, current)
+		l, err := read(ctx, c, g.Source, current)
 		if err == nil {
-			s.take(of, c.number, a)
+			s.take(c, a, l)
 		}
-		return a, err
+		return l, err
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && limited.Err() != nil:
 		err = noAnswer(s.rules.Timeout)
-		of.resting, of.refused = time.Now().Add(s.rules.Timeout), nil
-	case err != nil && c.isLate:
-		of.failed, of.isSlow = err, false
+		c.restsUntil, c.restingWhy = time.Now().Add(s.rules.Timeout), nil
+	case err != nil && a.isLate:
+		c.unreported, c.isSlow = err, false
 	case err == nil:
-		of.isSlow = c.isLate
+		c.isSlow = a.isLate
 	}
-	c.err, of.call, of.isDown = err, nil, of.isDown || err != nil
-	close(c.done)
+	a.err, c.attempt, c.isDown = err, nil, c.isDown || err != nil
+	close(a.done)
 }
 
 func noAnswer(within time.Duration) error { return fmt.Errorf("no answer within %v", within) }
 
-// take takes the answer to a call, unless that to a later call was faster.
-func (s *Sources) take(of *caller, number int, a *answer) {
+// take makes the listing of an attempt the newest. It drops the listing if an attempt that began later was faster.
+func (s *Sources) take(c *caller, a *attempt, l *listing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if number < of.answered {
+	if a.began.Before(c.answered) {
 		return
 	}
-	newest := cmp.Or(of.pending, of.current)
-	of.answered, of.failed, of.isDown, of.resting = number, nil, false, time.Time{}
-	if newest != nil && !a.sameAs(newest) && s.groups[of.group].PerCaller == nil {
-		if slices.ContainsFunc(of.former, a.sameAs) {
-			of.returns++
+	newest := cmp.Or(c.pending, c.current)
+	if newest != nil && !l.sameAs(newest) && s.groups[c.group].PerCaller == nil {
+		if slices.ContainsFunc(c.replaced, l.sameAs) {
+			c.returns++
 		}
-		of.former = append(of.former[max(0, len(of.former)+1-maxFormer):], newest)
+		c.replaced = append(c.replaced[max(0, len(c.replaced)+1-maxReplaced):], newest)
 	}
-	of.pending, of.tools = a, len(a.list)
-	s.settle(of)
+	c.answered, c.pending, c.trouble = a.began, l, trouble{isSlow: c.isSlow, refusal: c.refusal}
+	s.settle(c)
 }
 
-// await waits for a call, which is nil if the Source rests. It returns the call's error, or that of an
-// earlier call that nobody waited for.
-func (s *Sources) await(ctx, graced context.Context, of *caller, c *call) error {
+// await waits for an attempt; nil means that the Source rests. It returns what the run reports: why this attempt
+// failed, or an earlier one that no run waited for.
+func (s *Sources) await(ctx, graced context.Context, c *caller, a *attempt) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	isNeeded := of.current == nil && of.pending == nil
-	failed := of.failed
-	of.failed = nil
+	unreported, hasNone := c.unreported, c.current == nil && c.pending == nil
+	c.unreported = nil
 	switch {
-	case c == nil && of.refused != nil:
-		return of.refused
-	case c == nil && isNeeded:
+	case a == nil && c.restingWhy != nil:
+		return c.restingWhy
+	case a == nil && hasNone:
 		return noAnswer(s.rules.Timeout)
-	case c == nil || c.isLate && !isNeeded:
-		return failed
-	case isNeeded:
+	case a == nil || a.isLate && !hasNone:
+		return unreported
+	case hasNone:
 		graced = ctx
 	}
 	s.mu.Unlock()
 	select {
-	case <-c.done:
+	case <-a.done:
 	case <-graced.Done():
 	}
 	s.mu.Lock()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case of.call != c: // it is done
-		of.failed = nil
-		return c.err
+	case c.attempt != a: // it is done
+		c.unreported = nil
+		return a.err
 	}
-	isReported := c.isLate || of.isSlow
-	c.isLate, of.isSlow, of.isDown = true, false, true
-	if failed == nil && !isReported {
-		failed = fmt.Errorf("%w; a later run takes it", noAnswer(min(Grace, s.rules.Timeout)))
+	isReported := a.isLate || c.isSlow
+	a.isLate, c.isSlow, c.isDown = true, false, true
+	if unreported == nil && !isReported {
+		unreported = fmt.Errorf("%w; a later run takes it", noAnswer(min(Grace, s.rules.Timeout)))
 	}
-	return failed
+	return unreported
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Who asks. A Source has a caller for each key of its PerCaller, or one for everybody. The tools of all
-// callers are in one snapshot, each definition once. A View is what one run sees of it.
+// callers are in one snapshot, each definition once. An Offer is what one run gets of it.
 
 // maxKept is how many tools Sources with PerCaller keep, over all groups and keys; a key counts as one more. The
 // keys that have not asked for the longest time are forgotten: their next run is like their first.
@@ -23,65 +23,67 @@ const maxKept = 20_000
 
 // A caller is the state of a Source for the runs of one key. Sources.mu guards it.
 type caller struct {
-	callerID
-	calls foreign.Gate // those that hang included
-	tools int          // in the newest good answer
-
-	call     *call     // that is under way; nil means none
-	asked    int       // number of calls so far
-	answered int       // the number of the newest call with a good answer
-	current  *answer   // the newest good answer whose definitions the current snapshot has; nil means none
-	pending  *answer   // the newest good answer, if it is neither current nor refused
-	former   []*answer // the last that others took the place of; only of everybody's Source
-	returns  int       // how many of these came back; negative once it was reported
-	failed   error     // of a call that nobody waited for; nil once it was reported
-	unused   error     // why there is no catalog of an answer; nil once it was reported
-	isDown   bool      // the last call failed or is late, or its answer cannot be used
-	isSlow   bool      // the last good answer came late, which was reported
-	resting  time.Time // the Source, or the catalog of its answer, took too long: it is not asked before this time
-	refused  error     // why it rests; nil means that the Source took too long
-	shown    placed    // what runs have reported of its tools
-}
-
-type callerID struct {
 	group int
 	key   string
+	gate  foreign.Gate // of its attempts, those that hang included
+
+	attempt  *attempt   // the one under way; nil means none
+	answered time.Time  // when the attempt began that gave the newest listing
+	current  *listing   // the newest whose definitions the current snapshot has; nil means none
+	pending  *listing   // the newest, if it is neither current nor refused; nil means none
+	replaced []*listing // the last few that others replaced; only of a Source without PerCaller
+	returns  int        // how often one of these came back; negative once a run has reported it
+	shown    placement  // of the newest current listing that a run saw
+	trouble
 }
 
-// Callers are the callers that a run is one of, at most one for each group.
+// trouble is what is wrong with a Source, for the runs of one key. A good listing ends it, except isSlow and refusal.
+type trouble struct {
+	isDown     bool      // an attempt failed or is late, or a listing was refused
+	isSlow     bool      // the last good attempt was late, which a run has reported; the next late one is not reported
+	unreported error     // of an attempt that failed after runs had given up waiting for it
+	refusal    error     // why a listing was refused; nil once a run has reported it
+	restsUntil time.Time // when the Source may be asked again, since it, or the index of its listing, took too long
+	restingWhy error     // what every run reports until then; nil for a Source that took too long
+}
+
+// Callers are those of one run: the caller of each Source that its key selects.
 type Callers []*caller
 
-// caller returns the caller of a key while Sources.mu is held, and forgets old ones, but none that is asked for or whose index is made.
-func (s *Sources) caller(id callerID) *caller {
-	of := &caller{callerID: id, calls: make(foreign.Gate, maxCalls)}
-	if at := slices.IndexFunc(s.recent, func(c *caller) bool { return c.callerID == id }); at >= 0 {
-		of = s.recent[at]
+// caller returns the caller of a key while Sources.mu is held. It forgets old callers, except those with an attempt under way
+// or a pending listing.
+func (s *Sources) caller(group int, key string) *caller {
+	c := &caller{group: group, key: key, gate: make(foreign.Gate, maxAttempts)}
+	if at := slices.IndexFunc(s.recent, func(c *caller) bool { return c.group == group && c.key == key }); at >= 0 {
+		c = s.recent[at]
 	}
-	kept := 1 + of.tools
-	s.recent = slices.DeleteFunc(s.recent, func(c *caller) bool {
-		if c == of || s.groups[c.group].PerCaller == nil {
-			return c == of
+	kept := c.size()
+	s.recent = slices.DeleteFunc(s.recent, func(other *caller) bool {
+		if other == c || s.groups[other.group].PerCaller == nil {
+			return other == c
 		}
-		kept += 1 + c.tools
-		return kept > maxKept && c.call == nil && c.pending == nil
+		kept += other.size()
+		return kept > maxKept && other.attempt == nil && other.pending == nil
 	})
-	s.recent = slices.Insert(s.recent, 0, of)
-	return of
+	s.recent = slices.Insert(s.recent, 0, c)
+	return c
 }
 
-// settle makes a caller's newest answer the current one if the current snapshot has its definitions.
-func (s *Sources) settle(of *caller) {
-	p := &s.current.parts[of.group]
+// size is what a caller counts towards maxKept.
+func (c *caller) size() int { return 1 + len(cmp.Or(c.pending, c.current, &listing{}).tools) }
+
+// settle makes a caller's newest listing the current one if the current snapshot has its definitions.
+func (s *Sources) settle(c *caller) {
 	switch {
-	case of.pending != nil && p.has(of.pending):
-		of.current, of.pending = of.pending, nil
-	case of.current != nil && !p.has(of.current): // the snapshot was made while the answer came
-		of.current, of.pending = nil, cmp.Or(of.pending, of.current)
+	case c.pending != nil && s.current.has(c.pending):
+		c.current, c.pending = c.pending, nil
+	case c.current != nil && !s.current.has(c.current): // the snapshot was made while the listing came
+		c.current, c.pending = nil, cmp.Or(c.pending, c.current)
 	}
 }
 
-// A View is what a run sees of the current snapshot, and what it reports.
-type View struct {
+// An Offer is what a run gets of the current snapshot, and what it reports.
+type Offer struct {
 	*Snapshot
 	Tools []tool.BaseTool // by document; nil for those of other callers
 	Docs  docset.Set      // of Tools; nil means all
@@ -93,72 +95,72 @@ type View struct {
 	Problems       []Problem
 }
 
-// See returns the view of a run. failures are by group.
-func (s *Sources) See(mine Callers, failures []error) *View {
+// Offer returns what a run gets. failures are those of Ask.
+func (s *Sources) Offer(mine Callers, failures []error) *Offer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := &View{Snapshot: s.current, Tools: slices.Clone(s.current.Tools), Docs: docset.New(len(s.current.Tools))}
-	for _, of := range mine {
-		if s.settle(of); of.current != nil {
-			v.show(of)
+	o := &Offer{Snapshot: s.current, Tools: slices.Clone(s.current.Tools), Docs: docset.New(len(s.current.Tools))}
+	for _, c := range mine {
+		if s.settle(c); c.current != nil {
+			o.show(c)
 		}
 	}
-	for doc, t := range v.Tools {
+	for doc, t := range o.Tools {
 		if t != nil {
-			v.Docs.Add(doc)
+			o.Docs.Add(doc)
 		}
 	}
-	stays := fmt.Sprintf("the last good catalog of %d tools stays", v.Docs.Len())
+	stays := fmt.Sprintf("the last good catalog of %d tools stays", o.Docs.Len())
 	if !s.rules.IsFiltered { // no two tools have the same name
-		v.Docs = nil
+		o.Docs = nil
 	}
-	problem := func(group int, err error, so string) {
+	report := func(group int, err error, so string) {
 		if g := s.groups[group]; err != nil {
 			err = fmt.Errorf("toolsearch: %s: %w; %s", g.field(partSource), err, so)
-			v.Problems = append(v.Problems, Problem{Group: g.Name, Part: partSource, Err: err})
+			o.Problems = append(o.Problems, Problem{Group: g.Name, Part: partSource, Err: err})
 		}
 	}
-	for _, of := range mine {
-		problem(of.group, of.unused, stays)
-		if of.unused = nil; of.isDown {
-			v.Down = append(v.Down, of.group)
+	for _, c := range mine {
+		report(c.group, c.refusal, stays)
+		if c.refusal = nil; c.isDown {
+			o.Down = append(o.Down, c.group)
 		}
-		if of.returns >= minReturns {
-			problem(of.group, errors.New("tools went and came back, several times"), "if they depend on who asks, set Group.PerCaller")
-			of.returns = math.MinInt
+		if c.returns >= minReturns {
+			report(c.group, errors.New("tools went and came back, several times"), "if they depend on who asks, set Group.PerCaller")
+			c.returns = math.MinInt
 		}
 	}
-	for i, err := range failures {
-		problem(i, err, stays)
+	for group, err := range failures {
+		report(group, err, stays)
 	}
-	return v
+	return o
 }
 
-// show shows a run the tools of a caller, and notes what runs have not reported of them.
-func (v *View) show(of *caller) {
-	last, g, isChanged := of.shown, v.groups[of.group], !of.current.sameAs(of.shown.answer)
-	if last.answer != of.current || last.number != v.number {
-		of.shown = v.place(of.current)
+// show adds a caller's tools to an offer, and what runs have not reported of them.
+func (o *Offer) show(c *caller) {
+	last, g, isChanged := c.shown, o.groups[c.group], !c.current.sameAs(c.shown.listing)
+	if last.listing != c.current || last.number != o.number {
+		c.shown = o.place(c.current)
 	}
-	for i, doc := range of.shown.docs {
-		v.Tools[doc] = of.shown.tools[i]
+	for i, doc := range c.shown.docs {
+		o.Tools[doc] = c.shown.tools[i]
 	}
-	if !isChanged && last.number == v.number { // the tools may be in another order
-		of.shown.lines = last.lines
+	if !isChanged && last.number == o.number { // the tools may be in another order
+		c.shown.reasons = last.reasons
 	}
-	if lines := of.shown.lines; len(lines) > 0 && (isChanged || !slices.Equal(lines, last.lines)) {
-		v.Problems = append(v.Problems, g.problem(partSource, leftOut, lines))
+	if reasons := c.shown.reasons; len(reasons) > 0 && (isChanged || !slices.Equal(reasons, last.reasons)) {
+		o.Problems = append(o.Problems, g.problem(partSource, leftOut, reasons))
 	}
 	if !isChanged {
 		return
 	}
-	if v.IsChanged = true; g.Name != "" {
-		v.Changed = append(v.Changed, g.Name)
+	if o.IsChanged = true; g.Name != "" {
+		o.Changed = append(o.Changed, g.Name)
 	}
-	v.Added, v.Removed = v.Added+len(of.shown.names), v.Removed+len(last.names)
-	for name := range of.shown.names {
+	o.Added, o.Removed = o.Added+len(c.shown.names), o.Removed+len(last.names)
+	for name := range c.shown.names {
 		if last.names[name] {
-			v.Added, v.Removed = v.Added-1, v.Removed-1
+			o.Added, o.Removed = o.Added-1, o.Removed-1
 		}
 	}
 }

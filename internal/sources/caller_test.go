@@ -42,7 +42,7 @@ func TestCallersAreForgotten(t *testing.T) {
 			require.NoError(t, err)
 			s.Accept(next)
 		}
-		return s.See(run, errs).Docs.Len()
+		return s.Offer(run, errs).Docs.Len()
 	}
 	for _, of := range []string{"a", "b", "c", "a", "d"} {
 		assert.Equal(t, 6000, ask(of), of)

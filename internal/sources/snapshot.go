@@ -24,80 +24,81 @@ type Snapshot struct {
 	Names []string           // of Tools, their own
 	Of    []int              // the groups of Tools
 
-	number  int // one more than that of the snapshot before
-	groups  []*group
-	parts   []part    // by group
-	answers []*answer // that the snapshot before does not have
+	number   int // of snapshots before it
+	groups   []*group
+	verdicts []verdicts // by group
+	added    []*listing // those that the snapshot before does not have
 }
 
-// part is what a snapshot has of a group's Source.
-type part struct {
-	answer   *answer                      // to all callers together
-	entries  map[schemacheck.Print]*entry // of answer
-	isShared bool                         // all callers have the same answer
+// verdicts say what became of the tools that a Source returned to all callers together.
+type verdicts struct {
+	print   schemacheck.Print              // of all definitions
+	docs    map[schemacheck.Print]int      // by definition: its place in the snapshot; -1 means that it was left out
+	reasons map[schemacheck.Print][]string // by definition: why it was left out, or what was mended
 }
 
-// entry is what became of a tool of a Source.
-type entry struct {
-	doc   int      // its place in the snapshot; -1 means that it was left out
-	notes []string // why it was left out, or what was mended
-}
-
-// has reports whether the part has all definitions of an answer.
-func (p *part) has(a *answer) bool {
-	if p.isShared {
-		return a.sameAs(p.answer)
+// has reports whether the snapshot has the definitions of a listing and, of a Source without PerCaller, no others.
+func (s *Snapshot) has(l *listing) bool {
+	v := &s.verdicts[l.caller.group]
+	if s.groups[l.caller.group].PerCaller == nil {
+		return l.print == v.print
 	}
-	return !slices.ContainsFunc(a.list, func(l listed) bool { return p.entries[l.print] == nil })
+	return !slices.ContainsFunc(l.tools, func(t listed) bool { _, is := v.docs[t.print]; return !is })
 }
 
-// placed is the tools of an answer in a snapshot.
-type placed struct {
-	answer *answer
-	number int // of the snapshot
-	docs   []int
-	tools  []tool.BaseTool // of docs
-	names  map[string]bool // of tools
-	lines  []string        // for each tool that was left out or mended
+// placement is the tools of a listing in a snapshot.
+type placement struct {
+	listing *listing
+	number  int // of the snapshot
+	docs    []int
+	tools   []tool.BaseTool // of docs
+	names   map[string]bool // of tools
+	reasons []reason
 }
 
-// place returns the tools of an answer whose definitions the snapshot has.
-func (s *Snapshot) place(a *answer) placed {
-	p := placed{answer: a, number: s.number, names: make(map[string]bool)}
-	for _, l := range a.list {
-		e := s.parts[a.of.group].entries[l.print]
-		for _, note := range e.notes {
-			p.lines = append(p.lines, fmt.Sprintf("tool %d, %s: %s", l.number, naming.Quoted(l.name), note))
+// reason says why a tool was left out, or what was mended.
+type reason struct {
+	number int    // of the tool, in its list
+	name   string // the tool's own
+	text   string
+}
+
+// place returns the tools of a listing whose definitions the snapshot has.
+func (s *Snapshot) place(l *listing) placement {
+	p, v := placement{listing: l, number: s.number, names: make(map[string]bool)}, &s.verdicts[l.caller.group]
+	for _, t := range l.tools {
+		for _, text := range v.reasons[t.print] {
+			p.reasons = append(p.reasons, reason{t.number, t.name, text})
 		}
-		if e.doc >= 0 {
-			info := s.Infos[e.doc]
-			p.docs, p.tools, p.names[info.Name] = append(p.docs, e.doc), append(p.tools, wrapped(l.tool, info)), true
+		if doc := v.docs[t.print]; doc >= 0 {
+			info := s.Infos[doc]
+			p.docs, p.tools, p.names[info.Name] = append(p.docs, doc), append(p.tools, wrapped(t.tool, info)), true
 		}
 	}
 	return p
 }
 
-// snapshot returns the snapshot of answers to callers, by group. A tool that cannot be in a catalog is left out, and
-// costs the others nothing. The tools of callers take no names from others, who may not see them.
-func (s *Sources) snapshot(answers [][]*answer) *Snapshot {
+// snapshot returns the snapshot of listings, by group. A tool that cannot be in a catalog is left out, and
+// costs the others nothing. A tool of a Source with PerCaller takes its name from no other tool, since other callers
+// do not see it.
+func (s *Sources) snapshot(listings [][]*listing) *Snapshot {
 	next := &Snapshot{groups: s.groups}
 	taken := maps.Clone(s.fixed)
 	for i, g := range s.groups {
 		for _, fixed := range g.fixed {
 			next.add(i, wrapped(fixed.tool, fixed.info), fixed.info, fixed.name)
 		}
-		p := part{merged(answers[i]), make(map[schemacheck.Print]*entry), g.PerCaller == nil}
-		next.parts = append(next.parts, p)
-		for _, l := range p.answer.list {
-			e := &entry{doc: -1}
-			p.entries[l.print] = e
-			info := s.admitted(g, &l, taken, func(err error) { e.notes = append(e.notes, err.Error()) })
-			if info == nil {
+		tools := merged(listings[i])
+		v := verdicts{sorted(tools), make(map[schemacheck.Print]int), make(map[schemacheck.Print][]string)}
+		next.verdicts = append(next.verdicts, v)
+		for _, t := range tools {
+			info := s.admitted(g, &t, taken, func(err error) { v.reasons[t.print] = append(v.reasons[t.print], err.Error()) })
+			if v.docs[t.print] = -1; info == nil {
 				continue
 			}
-			e.doc = len(next.Infos)
-			next.add(i, nil, info, l.name)
-			taken[info.Name] = taken[info.Name] || p.isShared
+			v.docs[t.print] = len(next.Infos)
+			next.add(i, nil, info, t.name)
+			taken[info.Name] = taken[info.Name] || g.PerCaller == nil
 		}
 	}
 	return next
@@ -108,49 +109,49 @@ func (s *Snapshot) add(group int, t tool.BaseTool, info *schema.ToolInfo, name s
 	s.Names, s.Of = append(s.Names, name), append(s.Of, group)
 }
 
-// admitted returns a definition of a Source as providers take it, frozen, and says what is wrong with it. It
-// returns nil if the tool has to be left out. taken are the names of other tools.
-func (s *Sources) admitted(g *group, d *listed, taken map[string]bool, note func(error)) *schema.ToolInfo {
+// admitted returns the definition of a Source's tool in a form that providers accept, frozen. It returns nil if the
+// tool has to be left out, and tells because what is wrong. taken are the names of other tools.
+func (s *Sources) admitted(g *group, d *listed, taken map[string]bool, because func(error)) *schema.ToolInfo {
 	if d.info == nil {
-		note(errors.New(d.problem))
+		because(errors.New(d.problem))
 		return nil
 	}
 	info := g.Named(d.info)
 	isTaken := taken[info.Name] || g.PerCaller != nil && d.twins > 0
-	refuse := func(err error) *schema.ToolInfo { note(err); return nil }
+	refuse := func(err error) *schema.ToolInfo { because(err); return nil }
 	switch {
 	case len(info.Desc) > s.rules.MaxDescription:
 		return refuse(fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), s.rules.MaxDescription))
 	case s.rules.IsMeta(info.Name):
 		return refuse(errors.New("a meta-tool has this name"))
 	case isTaken && s.rules.IsFiltered:
-		note(errors.New("another dynamic tool has this name; a request has the first that it may see; " + usePrefix))
+		because(errors.New("another dynamic tool has this name; a request has the first that it may see; " + usePrefix))
 	case isTaken:
 		return refuse(errors.New("another dynamic tool has this name; " + usePrefix))
 	}
-	mended := g.mended(info, d.name, note)
+	mended := g.mended(info, d.name, because)
 	if mended == nil {
 		return nil
 	}
 	return schemacheck.Frozen(mended)
 }
 
-// mended returns a definition as providers take it, and says what is wrong with it. It returns nil if the tool
-// has to be left out. name is the tool's own.
-func (g *group) mended(info *schema.ToolInfo, name string, note func(error)) *schema.ToolInfo {
+// mended returns a definition in a form that providers accept. It returns nil if the tool has to be left out, and
+// tells because what is wrong. name is the tool's own.
+func (g *group) mended(info *schema.ToolInfo, name string, because func(error)) *schema.ToolInfo {
 	mended, err, odd := schemacheck.Mended(info)
 	if mended == nil {
-		note(err)
+		because(err)
 		return nil
 	}
 	if !strings.HasSuffix(info.Name, name) {
-		note(fmt.Errorf("mended: shown as %q, since providers refuse its name", info.Name))
+		because(fmt.Errorf("mended: shown as %q, since providers refuse its name", info.Name))
 	}
 	if err != nil {
-		note(fmt.Errorf("mended: %w", err))
+		because(fmt.Errorf("mended: %w", err))
 	}
 	if odd != nil {
-		note(fmt.Errorf("kept: %w", odd))
+		because(fmt.Errorf("kept: %w", odd))
 	}
 	return mended
 }
@@ -189,7 +190,19 @@ func (g *group) field(part string) string {
 	return fmt.Sprintf("%s of group %q", part, g.Name)
 }
 
-// problem returns the problem of a field, with a line for each tool.
-func (g *group) problem(part, what string, lines []string) Problem {
-	return Problem{Group: g.Name, Part: part, Err: Problems(g.field(part)+": "+what, lines)}
+// problem returns the problem of a field, with a line for each reason. It names the tool if all reasons are about one.
+func (g *group) problem(part, what string, reasons []reason) Problem {
+	p := Problem{Group: g.Name, Part: part, Tool: reasons[0].name, Err: Problems(g.field(part)+": "+what, texts(reasons))}
+	if slices.ContainsFunc(reasons, func(r reason) bool { return r.number != reasons[0].number }) {
+		p.Tool = ""
+	}
+	return p
+}
+
+// texts returns a line for each reason.
+func texts(reasons []reason) (lines []string) {
+	for _, r := range reasons {
+		lines = append(lines, fmt.Sprintf("tool %d, %s: %s", r.number, naming.Quoted(r.name), r.text))
+	}
+	return lines
 }

@@ -1,11 +1,14 @@
 // Package sources knows where the tools of an agent come from: lists that do not change, and Sources,
 // such as remote servers, which may fail, hang, or answer differently every time.
 //
-//	Ask -> answers -> Pending: a change -> Apply: a snapshot -> Accept, once there is a catalog of it
+//	Ask: listings -> Pending: a change -> Apply: a snapshot -> Accept or Refuse -> Offer: what a run gets
 //
-// Each Source is asked on a goroutine of its own. An answer whose definitions the current snapshot has only
-// replaces the tools of its caller, which may have a new connection. Any other answer is pending, until a
-// snapshot with it is accepted or refused.
+// Each Source is asked on a goroutine of its own. If the current snapshot has all definitions of a listing, only the
+// tools behind them are replaced, since they may have a new connection. Any other listing is pending, until a snapshot
+// with it is accepted or refused.
+//
+// The package also asks tools for their definitions, and wraps them: a snapshot's tools answer with the snapshot's
+// definitions.
 package sources
 
 import (
@@ -19,7 +22,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
@@ -41,10 +43,10 @@ type Rules struct {
 	Timeout        time.Duration          // of a Source
 	MaxDescription int                    // bytes of a description that a Source may send
 	IsMeta         func(name string) bool // reports whether a meta-tool has a name
-	IsFiltered     bool                   // requests see different tools: those of one name stay, since a request may see only the later
+	IsFiltered     bool                   // requests see different tools: several of one name stay, since a request may not see the first
 }
 
-// Sources are the groups, and what their Sources answered. It is safe for concurrent use.
+// Sources are the groups, and what their Sources returned. They are safe for concurrent use.
 type Sources struct {
 	rules  Rules
 	groups []*group
@@ -58,11 +60,11 @@ type Sources struct {
 // group is a Group and the callers of its Source.
 type group struct {
 	Group
-	fixed []fixedTool  // Tools that can be used
-	calls foreign.Gate // of all callers, those that hang included
+	fixed []fixedTool  // Tools, without those that cannot be used
+	gate  foreign.Gate // of the attempts of all callers, those that hang included
 }
 
-// fixedTool is a tool that does not change.
+// fixedTool is one of a group's Tools.
 type fixedTool struct {
 	tool tool.BaseTool
 	name string           // its own
@@ -74,28 +76,26 @@ type fixedTool struct {
 func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem, error) {
 	s := &Sources{rules: rules, fixed: make(map[string]bool)}
 	var problems []Problem
-	where := make(map[string]string) // is the tool of a name
+	where := make(map[string]string) // by name: which tool has it
 	for _, given := range groups {
 		s.rules.IsFiltered = s.rules.IsFiltered || given.PerCaller != nil
-		g := &group{Group: given, calls: make(foreign.Gate, maxGroupCalls)}
+		g := &group{Group: given, gate: make(foreign.Gate, maxGroupAttempts)}
 		field := g.field(g.partOfTools())
 		infos, err := Definitions(ctx, field+": ", g.Tools)
 		if err != nil {
 			return nil, nil, err
 		}
-		what, refused := leftOut, []string(nil)
+		what, reasons := leftOut, []reason(nil)
 		for i, info := range infos {
-			note := func(err error) {
-				refused = append(refused, fmt.Sprintf("tool %d, %s: %v", i, naming.Quoted(info.Name), err))
-			}
+			because := func(err error) { reasons = append(reasons, reason{i, info.Name, fmt.Sprint(err)}) }
 			shown := info
 			if g.AsGiven {
 				what = "providers refuse"
 				if err := schemacheck.Refusal(info); err != nil {
-					note(err)
+					because(err)
 				}
 			} else {
-				shown = g.mended(g.Named(info), info.Name, note)
+				shown = g.mended(g.Named(info), info.Name, because)
 			}
 			switch {
 			case shown == nil:
@@ -109,12 +109,12 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 			s.fixed[shown.Name], where[shown.Name] = true, fmt.Sprintf("tool %d of %s", i, field)
 			g.fixed = append(g.fixed, fixedTool{g.Tools[i], info.Name, shown})
 		}
-		if len(refused) > 0 {
-			problems = append(problems, g.problem(g.partOfTools(), what, refused))
+		if len(reasons) > 0 {
+			problems = append(problems, g.problem(g.partOfTools(), what, reasons))
 		}
 		s.groups = append(s.groups, g)
 	}
-	s.current = s.snapshot(make([][]*answer, len(groups)))
+	s.current = s.snapshot(make([][]*listing, len(groups)))
 	return s, problems, nil
 }
 
@@ -130,92 +130,92 @@ func (s *Sources) Current() *Snapshot {
 	return s.current
 }
 
-// A Change is new answers.
+// A Change is new listings.
 type Change struct {
-	IsFirst bool // the run that asked for it has no answer of a group yet
+	IsFirst bool // the run that asked for it has no listing of a group yet
 
-	answers []*answer
+	listings []*listing
 }
 
-// Pending returns the change since the current snapshot that a run waits for, or nil. What others wait for is
-// part of it, since it takes one index.
+// Pending returns the change since the current snapshot that a run waits for, or nil if it waits for none. All
+// pending listings are part of the change, also those of other runs, since one index is made of them all.
 func (s *Sources) Pending(mine Callers) *Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.ContainsFunc(mine, func(of *caller) bool { return of.pending != nil }) {
+	if !slices.ContainsFunc(mine, func(c *caller) bool { return c.pending != nil }) {
 		return nil
 	}
-	c := &Change{IsFirst: slices.ContainsFunc(mine, func(of *caller) bool { return of.pending != nil && of.current == nil })}
-	for _, of := range s.recent {
-		if of.pending != nil {
-			c.answers = append(c.answers, of.pending)
+	change := &Change{IsFirst: slices.ContainsFunc(mine, func(c *caller) bool { return c.pending != nil && c.current == nil })}
+	for _, c := range s.recent {
+		if c.pending != nil {
+			change.listings = append(change.listings, c.pending)
 		}
 	}
-	return c
+	return change
 }
 
-// Halves returns two changes, the smaller answers first, or nil for a single answer: an answer of which there
+// Halves returns two changes, the smaller listings first, or nil for a single listing. A listing of which there
 // can be no catalog, or whose index takes all the time there is, does not keep the others waiting.
-func (c *Change) Halves() []*Change {
-	if len(c.answers) == 1 {
+func (change *Change) Halves() []*Change {
+	if len(change.listings) == 1 {
 		return nil
 	}
-	bySize := func(a, b *answer) int { return len(a.list) - len(b.list) }
-	sorted, half := slices.SortedStableFunc(slices.Values(c.answers), bySize), len(c.answers)/2
-	return []*Change{{answers: sorted[:half]}, {answers: sorted[half:]}}
+	bySize := func(a, b *listing) int { return len(a.tools) - len(b.tools) }
+	bySizes, half := slices.SortedStableFunc(slices.Values(change.listings), bySize), len(change.listings)/2
+	return []*Change{{listings: bySizes[:half]}, {listings: bySizes[half:]}}
 }
 
-// Apply returns the current snapshot with a change. It fails if none of the tools of a new answer can be
+// Apply returns the current snapshot with a change. It fails if none of the tools of a new listing can be
 // used.
-func (s *Sources) Apply(c *Change) (*Snapshot, error) {
-	answers, isNew := make([][]*answer, len(s.groups)), make(map[*caller]bool)
-	for _, a := range c.answers {
-		answers[a.of.group], isNew[a.of] = append(answers[a.of.group], a), true
+func (s *Sources) Apply(change *Change) (*Snapshot, error) {
+	listings, isNew := make([][]*listing, len(s.groups)), make(map[*caller]bool)
+	for _, l := range change.listings {
+		listings[l.caller.group], isNew[l.caller] = append(listings[l.caller.group], l), true
 	}
 	s.mu.Lock()
 	number := s.current.number + 1
-	for _, of := range s.recent {
-		if of.current != nil && !isNew[of] {
-			answers[of.group] = append(answers[of.group], of.current)
+	for _, c := range s.recent {
+		if c.current != nil && !isNew[c] {
+			listings[c.group] = append(listings[c.group], c.current)
 		}
 	}
 	s.mu.Unlock()
-	next := s.snapshot(answers)
-	next.number, next.answers = number, c.answers
-	for _, a := range c.answers {
-		if placed := next.place(a); len(placed.docs) == 0 {
-			return nil, Problems("no tool can be used:", placed.lines)
+	next := s.snapshot(listings)
+	next.number, next.added = number, change.listings
+	for _, l := range change.listings {
+		if placed := next.place(l); len(placed.docs) == 0 {
+			return nil, Problems("no tool can be used:", texts(placed.reasons))
 		}
 	}
 	return next, nil
 }
 
-// Accept makes a snapshot the current one. Its tools become those of the newest answers with the same
+// Accept makes a snapshot the current one. Its tools become those of the newest listings with the same
 // definitions.
 func (s *Sources) Accept(next *Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.current = next
-	for _, a := range next.answers {
-		a.of.current = a
+	for _, l := range next.added {
+		l.caller.current = l
 	}
-	for _, of := range s.recent {
-		s.settle(of)
+	for _, c := range s.recent {
+		s.settle(c)
 	}
 }
 
 // Refuse drops a change of which there can be no catalog. If that took too long to find out, its Sources fail
 // with the error for as long as a Source may take, and are not asked.
-func (s *Sources) Refuse(c *Change, err error, tookTooLong bool) {
+func (s *Sources) Refuse(change *Change, err error, tookTooLong bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range c.answers {
-		of := a.of
-		if of.isDown, of.unused = true, err; a.sameAs(of.pending) {
-			of.pending = nil
+	for _, l := range change.listings {
+		c := l.caller
+		if c.isDown, c.refusal = true, err; l.sameAs(c.pending) {
+			c.pending = nil
 		}
 		if tookTooLong {
-			of.resting, of.refused = time.Now().Add(s.rules.Timeout), err
+			c.restsUntil, c.restingWhy = time.Now().Add(s.rules.Timeout), err
 		}
 	}
 }

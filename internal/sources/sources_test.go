@@ -69,10 +69,10 @@ func (s *server) change(t *testing.T, list []tool.BaseTool) *sources.Change {
 }
 
 // sees returns what the next run sees.
-func (s *server) sees() *sources.View { return s.See(s.run, make([]error, 1)) }
+func (s *server) sees() *sources.Offer { return s.Offer(s.run, make([]error, 1)) }
 
 // calls calls the tools of a snapshot.
-func calls(t *testing.T, s *sources.View) (results []string) {
+func calls(t *testing.T, s *sources.Offer) (results []string) {
 	t.Helper()
 	for _, tl := range s.Tools {
 		result, err := tl.(tool.InvokableTool).InvokableRun(context.Background(), "")

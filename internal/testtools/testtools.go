@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -233,6 +234,22 @@ type EchoTool struct{ PlainTool }
 // InvokableRun implements tool.InvokableTool.
 func (e *EchoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.Option) (string, error) {
 	return fmt.Sprintf("%s ran with %s", e.Of.Name, arguments), nil
+}
+
+// MemoryStore is a store of checkpoints.
+type MemoryStore struct{ sync.Map }
+
+// Get implements adk.CheckPointStore.
+func (s *MemoryStore) Get(_ context.Context, id string) ([]byte, bool, error) {
+	value, _ := s.Load(id)
+	data, ok := value.([]byte)
+	return data, ok, nil
+}
+
+// Set implements adk.CheckPointStore.
+func (s *MemoryStore) Set(_ context.Context, id string, data []byte) error {
+	s.Store(id, data)
+	return nil
 }
 
 // Rounds returns how often a test of random cases repeats: less often in -short, which the

@@ -135,6 +135,32 @@ func testOddCalls(t *testing.T, w way) {
 	}
 }
 
+func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
+	for _, tt := range []struct {
+		most, ceiling     int // MaxResults, MaxResultsCap
+		unasked, thousand int // results of a query that asks for no number, and of a query that asks for 1000
+	}{
+		{0, 0, toolsearch.DefaultMaxResults, toolsearch.DefaultMaxResultsCap},
+		{7, 0, 7, toolsearch.DefaultMaxResultsCap},
+		{60, 0, 60, 60},
+		{0, 60, toolsearch.DefaultMaxResults, 60},
+		{0, 3, 3, 3},
+		{2, 4, 2, 4},
+	} {
+		tool := searchTool(t, toolsearch.Config{DynamicTools: numberedTools(70), MaxResults: tt.most,
+			Limits: toolsearch.Limits{MaxResultsCap: tt.ceiling}})
+		for arguments, want := range map[string]int{
+			`{"query":"tool"}`:                                            tt.unasked,
+			`{"query":"tool","max_results":1000}`:                         tt.thousand,
+			`{"query":"tool","max_results":1}`:                            1,
+			`{"query":"select:` + strings.Join(toolNames(70), ",") + `"}`: 70, // a selection has no limit
+		} {
+			text := testtools.Must(tool.InvokableRun(t.Context(), arguments))(t)
+			assert.Len(t, answerOf(t, text).Matches, want, "%+v, %.50s", tt, arguments)
+		}
+	}
+}
+
 // An answer fits its budget under every protocol, whatever servers and models write: what JSON writes
 // longer, definitions that a model gets as they are, lists of names, and stand-ins that a model writes
 // itself. An answer says how much it left out, and what it left out is not loaded.
@@ -156,7 +182,7 @@ func testBudget(t *testing.T, w way) {
 		tools = append(tools, echo(&schema.ToolInfo{Name: names[i], Desc: "Sends mail " + brackets[:200*i],
 			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}))
 	}
-	list, selected := strings.Join(names, `","`), strings.Join(names, ",")
+	selected := strings.Join(names, ",")
 	for _, p := range protocols {
 		config := p.config
 		config.DynamicTools, config.Limits.MaxAnswerTokens, config.Limits.MaxResultsCap = tools, budget/4, 300
@@ -164,7 +190,7 @@ func testBudget(t *testing.T, w way) {
 		o := run(
 			callTool(p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`),
 			callTool(p.search, `{"query":"select:tool_099`+brackets[:50]+`","regex_pattern":"tool_099"}`),
-			callTool("add_tool", `{"tool_names":["`+list+`"]}`), callTool("remove_tool", `{"tool_names":["`+list+`"]}`),
+			adding(selected), removing(selected),
 			callTool("call_tool", `{"name":"`+names[99]+`","arguments":{"a":7}}`),
 			callTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`),
 			callTool(p.search, `{"misused_tool":"`+names[99]+`","problem":"`+brackets+`"}`),

@@ -19,60 +19,12 @@ import (
 
 // Tools of one name: the agent's own, those of other middlewares, and definitions that providers refuse.
 
-func TestMaxResultsIsTheDefaultAndTheCapACeiling(t *testing.T) {
-	for _, tt := range []struct {
-		most, ceiling     int // MaxResults, MaxResultsCap
-		unasked, thousand int // results of a query that asks for no number, and of a query that asks for 1000
-	}{
-		{0, 0, toolsearch.DefaultMaxResults, toolsearch.DefaultMaxResultsCap},
-		{7, 0, 7, toolsearch.DefaultMaxResultsCap},
-		{60, 0, 60, 60},
-		{0, 60, toolsearch.DefaultMaxResults, 60},
-		{0, 3, 3, 3},
-		{2, 4, 2, 4},
-	} {
-		tool := searchTool(t, toolsearch.Config{DynamicTools: numberedTools(70), MaxResults: tt.most,
-			Limits: toolsearch.Limits{MaxResultsCap: tt.ceiling}})
-		for arguments, want := range map[string]int{
-			`{"query":"tool"}`:                                            tt.unasked,
-			`{"query":"tool","max_results":1000}`:                         tt.thousand,
-			`{"query":"tool","max_results":1}`:                            1,
-			`{"query":"select:` + strings.Join(toolNames(70), ",") + `"}`: 70, // a selection has no limit
-		} {
-			text := testtools.Must(tool.InvokableRun(t.Context(), arguments))(t)
-			assert.Len(t, answerOf(t, text).Matches, want, "%+v, %.50s", tt, arguments)
-		}
-	}
-}
-
-// addingMiddleware gives an agent tools, as other middlewares do.
-type addingMiddleware[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
-	tools []tool.BaseTool
-}
-
-func (a *addingMiddleware[M]) BeforeAgent(
-	ctx context.Context, runCtx *adk.ChatModelAgentContext,
-) (context.Context, *adk.ChatModelAgentContext, error) {
-	next := *runCtx
-	next.Tools = append(slices.Clone(runCtx.Tools), a.tools...)
-	return ctx, &next, nil
-}
-
 // wrongTool is a tool without a definition.
 type wrongTool func() (*schema.ToolInfo, error)
 
 func (w wrongTool) Info(context.Context) (*schema.ToolInfo, error) { return w() }
 
 type hollowTool struct{ tool.InvokableTool }
-
-// checkMessage checks that the text of an error has each of the wanted parts.
-func checkMessage(t *testing.T, where string, err error, want []string) {
-	t.Helper()
-	for _, part := range append(want, "toolsearch: ") {
-		assert.ErrorContains(t, err, part, where)
-	}
-}
 
 // clash is a row of a table of agents that cannot have the middleware.
 type clash struct {
@@ -118,9 +70,9 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 	}
 }
 
-// testClash checks the error of BeforeAgent, and the error that the caller of a run gets.
+// testClash checks the error that the caller of a run gets.
 func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
-	agent := with[M](&addingMiddleware[M]{tools: c.added})
+	agent := with[M](&handler[M]{tools: c.added})
 	agent.ToolsConfig = toolsConfig(c.static...)
 	if c.eino {
 		theirs, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows")})
@@ -130,19 +82,11 @@ func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	if c.first != nil {
 		agent.Handlers = append(agent.Handlers, newMiddleware[M](t, *c.first))
 	}
-	ctx, runCtx := context.Background(), &adk.ChatModelAgentContext{Tools: c.static}
-	var err error
-	for _, handler := range agent.Handlers {
-		ctx, runCtx, err = handler.BeforeAgent(ctx, runCtx)
-		require.NoError(t, err)
-	}
-	ours := newMiddleware[M](t, c.config)
-	_, _, err = ours.BeforeAgent(ctx, runCtx)
-	checkMessage(t, "BeforeAgent", err, c.want)
-
-	agent.Handlers = append(agent.Handlers, ours)
+	agent.Handlers = append(agent.Handlers, newMiddleware[M](t, c.config))
 	o := converse(t, w, agent)
-	checkMessage(t, "the run", o.err, c.want)
+	for _, part := range append(c.want, "toolsearch: ") {
+		assert.ErrorContains(t, o.err, part)
+	}
 	assert.Empty(t, o.events, "the events of the run")
 	assert.Empty(t, o.requests, "the model calls of the run")
 }
@@ -179,7 +123,7 @@ func TestRunFailsOverASearchToolAddedLater(t *testing.T) {
 func testAddedLater[M adk.MessageType](t *testing.T, w way) {
 	for _, native := range []bool{false, true} {
 		agent := agentOver[M](t, toolsearch.Config{UseModelToolSearch: native})
-		agent.Handlers = append(agent.Handlers, &addingMiddleware[M]{tools: testtools.EchoTools("tool_search: Mine")})
+		agent.Handlers = append(agent.Handlers, &handler[M]{tools: testtools.EchoTools("tool_search: Mine")})
 		o := converse(t, w, agent)
 		assert.ErrorContains(t, o.err, `"tool_search"`)
 		assert.Empty(t, o.requests, "model calls")
@@ -193,7 +137,7 @@ func TestOtherToolsOfANameComeFirst(t *testing.T) {
 }
 
 func testOtherTools[M adk.MessageType](t *testing.T, w way) {
-	adding := &addingMiddleware[M]{tools: []tool.BaseTool{&ownClock{}}}
+	adding := &handler[M]{tools: []tool.BaseTool{&ownClock{}}}
 	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolNativeDeferred,
 		toolsearch.ProtocolDispatch} {
 		for _, part := range []string{"DynamicTools", "Source"} {
@@ -247,7 +191,7 @@ func testForbiddenTools[M adk.MessageType](t *testing.T, w way) {
 		DynamicTools: testtools.EchoTools("clock: Another clock", "ring: Rings a bell"),
 		Filter:       func(_ context.Context, doc toolsearch.Document) bool { return doc.Name != "clock" },
 	})
-	agent.Handlers = append(agent.Handlers, &addingMiddleware[M]{tools: []tool.BaseTool{&ownClock{}}})
+	agent.Handlers = append(agent.Handlers, &handler[M]{tools: []tool.BaseTool{&ownClock{}}})
 	o := converse(t, w, agent, callTool("clock", `{}`))
 	checkSaw(t, "the model", o, "tool_search clock", "tool_search clock")
 	assert.Equal(t, "the agent's own clock", o.result(t, "call_1"))
@@ -296,6 +240,7 @@ func TestOddParameters(t *testing.T) {
 		var told []*toolsearch.FailureEvent
 		newMiddleware[chat](t, toolsearch.Config{Index: tt.index, DynamicTools: []tool.BaseTool{tt.tool}, OnEvent: hearing(&told)})
 		require.Len(t, told, 1, "the failure events")
+		assert.Equal(t, "odd", told[0].Tool)
 		assert.ErrorContains(t, told[0].Err, tt.want)
 	}
 	o := running(t, way{}, toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("odd", schemaOf(t, oddSchema))}})(selecting("odd"))

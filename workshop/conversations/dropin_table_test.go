@@ -1,10 +1,13 @@
 package conversations_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -22,11 +25,12 @@ const (
 	everyTwice  = "sees tool_search get_weather get_forecast send_mail list_stocks mcp__slack__send_message; " + allDeferred
 )
 
-func ofMessages(w way) bool        { return !w.agentic }
-func agenticWithRunner(w way) bool { return w.agentic && w.runner }
-func agenticAlone(w way) bool      { return w.agentic && !w.runner }
-func failUnknown(c *toolsearch.Config) {
-	c.Unknown = toolsearch.UnknownFail
+func ofMessages(w way) bool            { return !w.agentic }
+func agenticWithRunner(w way) bool     { return w.agentic && w.runner }
+func agenticAlone(w way) bool          { return w.agentic && !w.runner }
+func failUnknown(c *toolsearch.Config) { c.Unknown = toolsearch.UnknownFail }
+func answerNames(_ context.Context, name, _ string) (string, error) {
+	return "the handler answers " + name, nil
 }
 
 var dropInTable = []program{
@@ -117,9 +121,10 @@ var dropInTable = []program{
 		reason: "a selection is read up to 200 names",
 	},
 	// Tools.
-	{name: "an instruction and own tools", instruction: "Be brief.", static: testtools.EchoTools("clock: The time"),
+	{name: "an instruction and own tools", prompt: "Be brief.", static: testtools.EchoTools("clock: The time"),
 		turns: []turn{calling("clock"), searching(`{"query":"mail"}`), calling("send_mail")}},
-	{name: "a tool that returns directly", direct: "get_weather", turns: []turn{searching(`{"query":"weather"}`), calling("get_weather")}},
+	{name: "a tool that returns directly", tools: adk.ToolsConfig{ReturnDirectly: map[string]bool{"get_weather": true}},
+		turns: []turn{searching(`{"query":"weather"}`), calling("get_weather")}},
 	{name: "a tool that fails", dynamic: []tool.BaseTool{errorTool{testtools.InfoOnly{Of: takingNothing("cut_grass")}, mows}},
 		turns: []turn{searching(`{"query":"grass"}`), calling("cut_grass")}},
 	{name: "a tool that interrupts, and a resumption",
@@ -151,15 +156,18 @@ var dropInTable = []program{
 		reason: isMistake, setting: "`Unknown: UnknownFail`", set: failUnknown,
 	},
 	{
-		name: "an `UnknownToolsHandler`", handlesNames: true, turns: []turn{calling("get_wether")},
-		eino: []string{"reads tool get_wether: the handler answers get_wether", "messages for the caller: 2"},
+		name: "an `UnknownToolsHandler`", turns: []turn{calling("get_wether")},
+		tools: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{UnknownToolsHandler: answerNames}},
+		eino:  []string{"reads tool get_wether: the handler answers get_wether", "messages for the caller: 2"},
 		here: []string{`reads tool get_wether: {"matches":[],"not_found":["get_wether"],"suggestions":["get_weather"],…`,
 			"messages for the caller: 3",
 			`the caller gets tool tool_search: {"matches":[],"not_found":["get_wether"],"suggestions":["get_weather"],…`},
 		reason: "a middleware cannot see the handler", setting: "`Unknown: UnknownFail`", set: failUnknown,
 	},
 	{
-		name: "`ToolAliases`", aliases: true, turns: []turn{calling("meteo")},
+		name: "`ToolAliases`", turns: []turn{calling("meteo")},
+		tools: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{
+			ToolAliases: map[string]compose.ToolAliasConfig{"get_weather": {NameAliases: []string{"meteo"}}}}},
 		eino: []string{"reads tool meteo: get_weather ran with {}"},
 		here: []string{`reads tool meteo: {"matches":[],"not_found":["meteo"],"message":"There is no tool named…`,
 			`the caller gets tool tool_search: {"matches":[],"not_found":["meteo"],…`},

@@ -13,7 +13,6 @@ import (
 	"github.com/cloudwego/eino/adk"
 	oracle "github.com/cloudwego/eino/adk/middlewares/dynamictool/toolsearch"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/compose"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -35,21 +34,19 @@ var updateMigrating = flag.Bool("update-migrating", false, "rewrite the table of
 type program struct {
 	name string
 
-	nilConfig    bool
-	native       bool            // UseModelToolSearch
-	dynamic      []tool.BaseTool // nil means testtools.NewsTools; empty means none
-	static       []tool.BaseTool
-	twice        bool // two middlewares over the same tools
-	instruction  string
-	direct       string // a tool that returns directly
-	handlesNames bool   // the agent has an UnknownToolsHandler
-	aliases      bool   // the agent calls get_weather "meteo", too
-	history      []message
-	turns        []turn
-	interrupted  bool             // the run is resumed once, from a checkpoint
-	defines      bool             // the definitions of the agent's other tools count
-	verbatim     bool             // the words of the reminder and of the search tool count
-	in           func(w way) bool // the ways to run it in; nil means all
+	nilConfig   bool
+	native      bool            // UseModelToolSearch
+	dynamic     []tool.BaseTool // nil means testtools.NewsTools; empty means none
+	static      []tool.BaseTool
+	twice       bool            // two middlewares over the same tools
+	prompt      string          // the agent's instruction
+	tools       adk.ToolsConfig // its Tools are set from static
+	history     []message
+	turns       []turn
+	interrupted bool             // the run is resumed once, from a checkpoint
+	defines     bool             // the definitions of the agent's other tools count
+	verbatim    bool             // the words of the reminder and of the search tool count
+	in          func(w way) bool // the ways to run it in; nil means all
 
 	eino, here []string // what only one of the two shows; a text that ends in "…" is the beginning of a line
 	reason     string   // of the difference
@@ -110,20 +107,8 @@ func playProgram[M adk.MessageType](t *testing.T, p *program, w way, makes einoL
 	}
 	model := toolsearchtest.NewModel[M](append(slices.Clone(p.turns), say("done"))...)
 	config := with(handlers...)
-	config.Model, config.Instruction = model, p.instruction
-	config.ToolsConfig = toolsConfig(p.static...)
-	if p.direct != "" {
-		config.ToolsConfig.ReturnDirectly = map[string]bool{p.direct: true}
-	}
-	if p.handlesNames {
-		config.ToolsConfig.UnknownToolsHandler = func(_ context.Context, name, _ string) (string,
-			error) {
-			return "the handler answers " + name, nil
-		}
-	}
-	if p.aliases {
-		config.ToolsConfig.ToolAliases = map[string]compose.ToolAliasConfig{"get_weather": {NameAliases: []string{"meteo"}}}
-	}
+	config.Model, config.Instruction, config.ToolsConfig = model, p.prompt, p.tools
+	config.ToolsConfig.Tools = p.static
 	var events []message
 	var err error
 	messages := append(slices.Clone(p.history), question...)

@@ -290,8 +290,7 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 		}},
 		{name: "refused calls", config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
 			turns: []turn{callTools(call{Name: "get_weather"}, call{Name: "get_wether"})}, want: told{"load [][][get_weather get_wether]"}},
-		{name: "a tool added and removed", config: using(toolsearch.ProtocolSearchAdd), turns: []turn{
-			callTool("add_tool", `{"tool_names":["send_mail"]}`), callTool("remove_tool", `{"tool_names":["send_mail"]}`)},
+		{name: "a tool added and removed", config: using(toolsearch.ProtocolSearchAdd), turns: []turn{adding("send_mail"), removing("send_mail")},
 			want: told{"load [send_mail][][] changed", "load [][send_mail][] changed"}},
 		// The answer to wrong arguments has the definition.
 		{name: "wrong arguments of a dispatched call", config: using(toolsearch.ProtocolDispatch),

@@ -1,6 +1,7 @@
 package conversations_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,24 +34,6 @@ import (
 // as long as no more than ten namespaces have better tools. A tool without a namespace is a
 // namespace of its own.
 
-// anyOrder returns a searcher that ranks by numbers.
-func anyOrder(scores []float64) searcherFunc {
-	return func(_ context.Context, q search.Query) (search.Hits, error) {
-		var hits []search.Hit
-		for doc, score := range scores {
-			if score > 0 && q.Allows(doc) {
-				hits = append(hits, search.Hit{Doc: doc, Score: score})
-			}
-		}
-		slices.SortStableFunc(hits, func(a, b search.Hit) int { return int(b.Score - a.Score) })
-		total := len(hits)
-		if q.Limit > 0 {
-			hits = hits[:min(len(hits), q.Limit)]
-		}
-		return search.Hits{Hits: hits, Total: total}, nil
-	}
-}
-
 func TestFairnessBound(t *testing.T) {
 	rounds := testtools.Rounds(150, 40)
 	guaranteed := 0
@@ -59,57 +42,43 @@ func TestFairnessBound(t *testing.T) {
 		namespaces := 1 + random.IntN(11)
 		places := 1 + random.IntN(12)
 		most := 1 + random.IntN(places)
-		var specs []string
-		var scores []float64
-		var of []string // namespace by document; tools without one have names of their own
-		for i := range 1 + random.IntN(80) {
+		var names, of []string // the names and namespaces of tools by rank; without a namespace a tool is its own
+		tools := 1 + random.IntN(80)
+		for i := range tools {
 			// A few namespaces have most of the tools, and the best.
-			n := int(float64(namespaces+1) * random.Float64() * random.Float64())
+			n := int(float64(namespaces+1) * random.Float64() * float64(i+1) / float64(tools))
 			name, namespace := fmt.Sprintf("s%d__tool%d", n, i), fmt.Sprintf("s%d", n)
 			if n == namespaces {
 				name, namespace = fmt.Sprintf("tool%d", i), fmt.Sprintf("tool%d", i)
 			}
-			specs, of = append(specs, name+": Does"), append(of, namespace)
-			scores = append(scores, float64(random.IntN(1000)*(namespaces+1-n)))
+			names, of = append(names, name), append(of, namespace)
 		}
-		config := toolsearch.Config{
-			DynamicTools: testtools.EchoTools(specs...), MaxResults: places, Limits: toolsearch.Limits{MaxPerNamespace: most},
-			Index: anyOrder(scores).Index,
-		}
-		if most == places {
-			config.Limits.MaxPerNamespace = -1
-		}
-		var ranking []int
-		for doc, score := range scores {
-			if score > 0 {
-				ranking = append(ranking, doc)
-			}
-		}
-		slices.SortStableFunc(ranking, func(a, b int) int { return int(scores[b] - scores[a]) })
-		guaranteed += checkBound(t, config, "does", ranking, func(doc int) (name, namespace string) {
-			name, _, _ = strings.Cut(specs[doc], ":")
-			return name, of[doc]
-		})
+		guaranteed += checkBound(t, names, of, places, most)
 	}
 	assert.Greater(t, guaranteed, 2*rounds, "tools that the bound guarantees")
 }
 
-// checkBound searches through an agent, and checks that the result has the tools that the bound
-// guarantees. ranking is all that matches, best first. It returns the number of these tools.
-func checkBound(t *testing.T, config toolsearch.Config, query string, ranking []int,
-	toolOf func(doc int) (name, namespace string)) (guaranteed int) {
+// checkBound searches for tools that all match, the first best, and checks that the result has the tools that the
+// bound guarantees. It returns the number of these tools.
+func checkBound(t *testing.T, names, of []string, places, most int) (guaranteed int) {
 	t.Helper()
-	o := converse(t, way{}, agentOver[chat](t, config), searching(fmt.Sprintf(`{"query":%q}`, query)))
-	require.NoError(t, o.err)
-	places, most := config.MaxResults, config.Limits.MaxPerNamespace
-	if most < 0 {
-		most = places
+	inOrder := searcherFunc(func(_ context.Context, q search.Query) (search.Hits, error) {
+		var hits []search.Hit
+		for doc := range names {
+			if q.Allows(doc) {
+				hits = append(hits, search.Hit{Doc: doc, Score: float64(len(names) - doc)})
+			}
+		}
+		return search.Hits{Hits: hits[:min(len(hits), cmp.Or(q.Limit, len(hits)))], Total: len(hits)}, nil
+	})
+	config := toolsearch.Config{DynamicTools: testtools.EchoTools(names...), MaxResults: places, Index: inOrder.Index}
+	if config.Limits.MaxPerNamespace = most; most == places {
+		config.Limits.MaxPerNamespace = -1
 	}
-	returned := answerOf(t, o.result(t, "call_1")).Matches
+	returned := answerOf(t, running(t, way{}, config)(searching(`{"query":"does"}`)).result(t, "call_1")).Matches
 	require.LessOrEqual(t, len(returned), places)
 	before := make(map[string]int) // better tools by namespace
-	for _, doc := range ranking {
-		name, namespace := toolOf(doc)
+	for doc, namespace := range of {
 		rank, ahead, crowds := before[namespace]+1, 0, 0
 		for other, n := range before {
 			if other != namespace {
@@ -121,7 +90,7 @@ func checkBound(t *testing.T, config toolsearch.Config, query string, ranking []
 		}
 		if rank <= most && rank+ahead <= places && crowds <= 10 {
 			guaranteed++
-			require.Contains(t, returned, name, "rank %d of its namespace, %d of others ahead, %d places, %d for a namespace", rank,
+			require.Contains(t, returned, names[doc], "rank %d of its namespace, %d of others ahead, %d places, %d for a namespace", rank,
 				ahead, places, most)
 		}
 		before[namespace]++

@@ -202,7 +202,7 @@ type servers struct {
 	of     map[string]*server
 
 	mu     sync.Mutex
-	told   []string // failures by group: "group: reason"
+	told   []string // failures: "part of group/tool: reason"
 	groups [][]string
 }
 
@@ -218,7 +218,7 @@ func newServers(names ...string) *servers {
 		defer s.mu.Unlock()
 		switch e := e.(type) {
 		case *toolsearch.FailureEvent:
-			s.told = append(s.told, e.Part+" of "+e.Group+": "+e.Err.Error())
+			s.told = append(s.told, e.Part+" of "+strings.Trim(e.Group+"/"+e.Tool, "/")+": "+e.Err.Error())
 		case *toolsearch.CatalogEvent:
 			s.groups = append(s.groups, e.Groups)
 		}
@@ -246,6 +246,7 @@ func testGroupsMendTools(t *testing.T, w way) {
 	checkSaw(t, "the model", run(selecting("read,list,odd")), "tool_search", "tool_search read list odd")
 	require.Len(t, told, 1)
 	assert.Equal(t, "files", told[0].Group)
+	assert.Empty(t, told[0].Tool, "the failure concerns several")
 	assert.ErrorContains(t, told[0].Err, `Tools of group "files": left out or mended: tool 0, "bad name": mended: shown as "bad_name_`)
 	assert.ErrorContains(t, told[0].Err, `tool 2, "list"`)
 	assert.ErrorContains(t, told[0].Err, `tool 3, "odd": mended: the schema of its parameters has a type that JSON Schema does not have; `+
@@ -367,13 +368,13 @@ func testGroupsClash(t *testing.T, w way) {
 	}
 	told := run("Searches in b")
 	require.Len(t, told, 1)
-	assert.Contains(t, told[0], `Source of group "b": left out or mended: tool 1, "first": another dynamic tool has this name`)
+	assert.Contains(t, told[0], `Source of b/first: toolsearch: Source of group "b": left out or mended: tool 1, "first": another dynamic`)
 	assert.Contains(t, told[0], "Prefix")
 	assert.NotContains(t, told[0], `"search"`)
 	s.of["a"].serve("only_a: Does", "search: Searches in a")
 	told = run("Searches in a")
 	require.Len(t, told, 1, "although b did not change")
-	assert.Contains(t, told[0], `tool 0, "search": another dynamic tool has this name`)
+	assert.Regexp(t, `^Source of b: .*tool 0, "search": another dynamic tool has this name`, told[0])
 	assert.Empty(t, run("Searches in a"))
 	// New values of the same tools, in another order, of the group that lost a tool.
 	s.of["b"].serve("only_b: Does", "first: Does in b", "search: Searches in b")

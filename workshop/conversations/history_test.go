@@ -203,19 +203,6 @@ func TestHostileSummary(t *testing.T) {
 	playAll(t, table)
 }
 
-// rewriter is a middleware that changes the messages by rewrite.
-type rewriter[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
-	rewrite func(messages []M) []M
-}
-
-func (r *rewriter[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M],
-	_ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
-	next := *state
-	next.Messages = r.rewrite(state.Messages)
-	return ctx, &next, nil
-}
-
 // Loaded tools survive other middlewares that remove and rewrite messages within a run. The other
 // middleware comes before or after ours, with the default protocol and a native one, and with the
 // reminder at each position.
@@ -228,16 +215,15 @@ func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.Typ
 	ctx := context.Background()
 	reducing := func(config reduction.TypedConfig[M]) func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 		return func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			middleware := testtools.Must(reduction.NewTyped(ctx, &config))(t)
-			return middleware
+			return testtools.Must(reduction.NewTyped(ctx, &config))(t)
 		}
 	}
 	return map[string]func(t *testing.T) adk.TypedChatModelAgentMiddleware[M]{
 		"trimming": func(*testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			return &rewriter[M]{rewrite: func(messages []M) []M { return slices.Clone(messages[max(0, len(messages)-2):]) }}
+			return &handler[M]{rewrite: func(messages []M) []M { return slices.Clone(messages[max(0, len(messages)-2):]) }}
 		},
 		"forgetting all but the question": func(*testing.T) adk.TypedChatModelAgentMiddleware[M] {
-			return &rewriter[M]{rewrite: func([]M) []M { return encoded[M](question...) }}
+			return &handler[M]{rewrite: func([]M) []M { return encoded[M](question...) }}
 		},
 		"summarization": func(t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
 			summarizer := toolsearchtest.NewModel[M]()

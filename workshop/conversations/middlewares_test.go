@@ -377,8 +377,7 @@ func newSkills[M adk.MessageType](t *testing.T, of skill.FrontMatter, h hub[M]) 
 	if h.model != nil {
 		config.ModelHub = modelHub[M]{h}
 	}
-	middleware := testtools.Must(skill.NewTyped(context.Background(), config))(t)
-	return middleware
+	return testtools.Must(skill.NewTyped(context.Background(), config))(t)
 }
 
 var useSkill = callTool("skill", `{"skill":"weather"}`)

@@ -285,8 +285,7 @@ func newMiddleware[M adk.MessageType](t testing.TB, config toolsearch.Config) ad
 	if config.DynamicTools == nil && config.Groups == nil {
 		config.DynamicTools = testtools.NewsTools()
 	}
-	middleware := testtools.Must(toolsearch.NewTyped[M](context.Background(), &config))(t)
-	return middleware
+	return testtools.Must(toolsearch.NewTyped[M](context.Background(), &config))(t)
 }
 
 func over[M adk.MessageType](t *testing.T, tools ...tool.BaseTool) adk.TypedChatModelAgentMiddleware[M] {
@@ -302,6 +301,34 @@ func news[M adk.MessageType](t *testing.T) adk.TypedChatModelAgentMiddleware[M] 
 // with returns the config of an agent with those handlers.
 func with[M adk.MessageType](handlers ...adk.TypedChatModelAgentMiddleware[M]) *adk.TypedChatModelAgentConfig[M] {
 	return &adk.TypedChatModelAgentConfig[M]{Handlers: handlers}
+}
+
+// handler is another middleware of an agent.
+type handler[M adk.MessageType] struct {
+	*adk.TypedBaseChatModelAgentMiddleware[M]
+	tools      []tool.BaseTool        // that it gives the agent
+	ownSession bool                   // for each run of the agent
+	rewrite    func(messages []M) []M // before each model call; nil leaves the messages alone
+}
+
+func (h *handler[M]) BeforeAgent(
+	ctx context.Context, runCtx *adk.ChatModelAgentContext,
+) (context.Context, *adk.ChatModelAgentContext, error) {
+	if h.ownSession {
+		ctx = toolsearch.WithSession(ctx, toolsearch.NewSession())
+	}
+	next := *runCtx
+	next.Tools = append(slices.Clone(runCtx.Tools), h.tools...)
+	return ctx, &next, nil
+}
+
+func (h *handler[M]) BeforeModelRewriteState(ctx context.Context, state *adk.TypedChatModelAgentState[M],
+	_ *adk.TypedModelContext[M]) (context.Context, *adk.TypedChatModelAgentState[M], error) {
+	next := *state
+	if h.rewrite != nil {
+		next.Messages = h.rewrite(state.Messages)
+	}
+	return ctx, &next, nil
 }
 
 // agentOver returns the config of an agent with one middleware.
@@ -350,8 +377,7 @@ func newAgent[M adk.MessageType](t testing.TB, config *adk.TypedChatModelAgentCo
 	if config.Name == "" {
 		config.Name, config.Description = "reporter", "Tells the news"
 	}
-	agent := testtools.Must(adk.NewTypedChatModelAgent(context.Background(), config))(t)
-	return agent
+	return testtools.Must(adk.NewTypedChatModelAgent(context.Background(), config))(t)
 }
 
 func toolsConfig(static ...tool.BaseTool) (config adk.ToolsConfig) {
@@ -410,6 +436,14 @@ func selecting(names string) turn { return searching(`{"query":"select:` + names
 
 // calling is a turn that calls a tool without arguments.
 func calling(name string) turn { return callTool(name, "{}") }
+
+// adding and removing are turns that load and unload tools under ProtocolSearchAdd.
+func adding(names string) turn {
+	return callTool("add_tool", `{"tool_names":["`+strings.ReplaceAll(names, ",", `","`)+`"]}`)
+}
+func removing(names string) turn {
+	return callTool("remove_tool", `{"tool_names":["`+strings.ReplaceAll(names, ",", `","`)+`"]}`)
+}
 
 func called(id, name, arguments string) call {
 	return call{ID: id, Name: name, Arguments: arguments}

@@ -23,26 +23,29 @@ import (
 // dialect says how a model uses a protocol.
 type dialect struct {
 	protocol toolsearch.Protocol
-	metas    string                     // the names of the meta-tools
-	load     func(name string) turn     // finds a tool and loads it
-	run      func(name string) turn     // calls a tool
-	unload   func(names string) turn    // nil means that the model cannot unload
-	shows    func(loaded string) string // the tool list with those tools loaded
+	metas    string                  // the names of the meta-tools
+	load     func(name string) turn  // finds a tool and loads it
+	run      func(name string) turn  // calls a tool
+	unload   func(names string) turn // nil means that the model cannot unload
+}
+
+// shows returns the tool list with those tools loaded.
+func (d dialect) shows(loaded string) string {
+	if d.protocol == toolsearch.ProtocolDispatch {
+		return d.metas
+	}
+	return d.metas + " " + loaded
 }
 
 func dialects() []dialect {
-	shows := func(metas string) func(string) string {
-		return func(loaded string) string { return strings.TrimSpace(metas + " " + loaded) }
-	}
-	const adding, constant = "search_tools add_tool show_all_tools remove_tool", "tool_search call_tool"
+	matching := func(name string) turn { return searching(`{"regex_pattern":"^` + name + `$"}`) }
+	through := func(name string) turn { return dispatching(name, `{}`) }
 	return []dialect{
-		{toolsearch.ProtocolToolSearch, "tool_search", selecting, calling, nil, shows("tool_search")},
-		{toolsearch.ProtocolRegexp, "tool_search", func(name string) turn { return searching(`{"regex_pattern":"^` + name + `$"}`) }, calling, nil, shows("tool_search")},
-		{toolsearch.ProtocolSearchAdd, adding, func(name string) turn { return callTool("add_tool", `{"tool_names":["`+name+`"]}`) }, calling,
-			func(name string) turn { return callTool("remove_tool", `{"tool_names":["`+name+`"]}`) }, shows(adding)},
-		{toolsearch.ProtocolRanked, "tool_search", selecting, calling, nil, shows("tool_search")},
-		{toolsearch.ProtocolDispatch, constant, selecting, func(name string) turn { return dispatching(name, `{}`) }, nil,
-			func(string) string { return constant }},
+		{toolsearch.ProtocolToolSearch, "tool_search", selecting, calling, nil},
+		{toolsearch.ProtocolRegexp, "tool_search", matching, calling, nil},
+		{toolsearch.ProtocolSearchAdd, "search_tools add_tool show_all_tools remove_tool", adding, calling, removing},
+		{toolsearch.ProtocolRanked, "tool_search", selecting, calling, nil},
+		{toolsearch.ProtocolDispatch, "tool_search call_tool", selecting, through, nil},
 	}
 }
 

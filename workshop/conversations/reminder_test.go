@@ -405,7 +405,7 @@ func TestReminderInstructionBesideOthers(t *testing.T) {
 func testInstructionBesideOthers[M adk.MessageType](t *testing.T, w way) {
 	for _, oursFirst := range []bool{true, false} {
 		calls := 0
-		other := &rewriter[M]{rewrite: func(messages []M) []M {
+		other := &handler[M]{rewrite: func(messages []M) []M {
 			calls++
 			m := toolsearchtest.Decode(messages[0])
 			m.Text += fmt.Sprintf("\n\nNote %d.", calls)

@@ -3,7 +3,10 @@ package conversations_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/adk/prebuilt/deep"
 	"github.com/cloudwego/eino/adk/prebuilt/planexecute"
 	"github.com/cloudwego/eino/adk/prebuilt/supervisor"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -189,30 +193,11 @@ func testResumeRemoves[M adk.MessageType](t *testing.T) {
 		adding := newMiddleware[M](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}})
 		return with(adding, approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}})
 	}
-	o := restartedOf(t, way{}, conversation{turns: []turn{callTool("add_tool", `{"tool_names":["get_weather","send_mail"]}`),
-		callTool("remove_tool", `{"tool_names":["get_weather","list_stocks"]}`)}}, agent(), agent())
+	o := restartedOf(t, way{}, conversation{turns: []turn{adding("get_weather,send_mail"),
+		removing("get_weather,list_stocks")}}, agent(), agent())
 	require.NoError(t, o.err)
 	assert.Contains(t, o.last().Messages[len(o.last().Messages)-1].Text, `{"removed":["get_weather"],"not_found":["list_stocks"]`)
 	assert.Equal(t, "search_tools add_tool show_all_tools remove_tool list_stocks send_mail", o.saw()[0])
-}
-
-// These tests interrupt Eino's presets in an inner agent and resume them as after a restart, with
-// and without a Session. Each preset is played by two scripts, one for each process. The inner
-// agent calls delete_all, which asks for a confirmation.
-
-// inResumableWays runs a test with and without streaming, for both message types or for
-// *schema.Message alone. Only a Runner can resume.
-func inResumableWays(t *testing.T, forMessage, forAgentic func(t *testing.T, w way)) {
-	t.Helper()
-	for _, w := range allWays() {
-		test := forMessage
-		if w.agentic {
-			test = forAgentic
-		}
-		if w.runner && test != nil {
-			t.Run(w.String(), func(t *testing.T) { test(t, w) })
-		}
-	}
 }
 
 // restarting is a conversation of several agents over two processes.
@@ -227,20 +212,6 @@ func (r *restarting) context() context.Context {
 		return context.Background()
 	}
 	return toolsearch.WithSession(context.Background(), r.session)
-}
-
-// eachRestarted plays a conversation over two processes twice. With a session, which goes from one
-// process to the other as JSON, what(name) is name. Without a session, what(name) is "".
-func eachRestarted(t *testing.T, w way, play func(t *testing.T, r *restarting, what func(name string) string), loaded ...string) {
-	t.Helper()
-	t.Run("without a session", func(t *testing.T) {
-		play(t, &restarting{way: w}, func(string) string { return "" })
-	})
-	t.Run("with a session", func(t *testing.T) {
-		r := &restarting{way: w, session: toolsearch.NewSession()}
-		play(t, r, func(name string) string { return name })
-		assert.Equal(t, loaded, r.session.Loaded(), "what the session has")
-	})
 }
 
 // interrupt runs an agent until a tool asks for a confirmation, and ends its process.
@@ -276,152 +247,195 @@ func sawOf[M adk.MessageType](scripted *toolsearchtest.Model[M]) []string {
 	return outcome{requests: scripted.Requests()}.saw()
 }
 
-func TestRestartInATaskOfTheDeepAgent(t *testing.T) {
-	inResumableWays(t, testRestartDeep[chat], testRestartDeep[agentic])
+// These tests interrupt Eino's presets in an inner agent and resume them as after a restart, with
+// and without a Session. Each preset is played by two scripts, one for each process. The inner
+// agent calls delete_all, which asks for a confirmation.
+
+// A preset is made of agents whose models play scripts.
+type preset[M adk.MessageType] struct {
+	name   string
+	agent  func(t *testing.T, models map[string]*toolsearchtest.Model[M]) adk.TypedAgent[M]
+	turns  [2]map[string][]turn   // by process and model
+	saw    [2]map[string][]string // what the models see; what is in brackets needs a session that the agents share
+	loaded string                 // what that session has in the end
 }
 
-func testRestartDeep[M adk.MessageType](t *testing.T, w way) {
-	eachRestarted(t, w, func(t *testing.T, r *restarting, what func(string) string) {
-		process := func(turns ...turn) (adk.TypedAgent[M], *toolsearchtest.Model[M]) {
-			scripted := toolsearchtest.NewModel[M](turns...)
-			agent, err := deep.NewTyped(context.Background(), &deep.TypedConfig[M]{
-				Name: "deep", Description: "Thinks", ChatModel: scripted, Handlers: with(careful[M](t)).Handlers,
-			})
-			require.NoError(t, err)
-			return agent, scripted
-		}
-		task := callTool("task", `{"subagent_type":"general-purpose","description":"Tidy up"}`)
-		agent, scripted := process(selecting("send_mail"), task, selecting("delete_all"), calling("delete_all"))
-		interrupt(t, r, agent)
-		const start, sub = "write_todos task tool_search", "write_todos tool_search"
-		tidying := sub + what(" send_mail") + " delete_all"
-		assert.Equal(t, []string{start, start + " send_mail", sub + what(" send_mail"), tidying}, sawOf(scripted), "before the restart")
-
-		agent, scripted = process(say("Tidy."), task, say("Still tidy."), say("done"))
-		_, err := resume(t, r, agent)
-		require.NoError(t, err)
-		knows := start + " send_mail" + what(" delete_all")
-		assert.Equal(t, []string{tidying, knows, sub + what(" send_mail delete_all"), knows}, sawOf(scripted), "after the restart")
-	}, "send_mail", "delete_all")
+func TestRestarts(t *testing.T) {
+	inAllWays(t,
+		func(t *testing.T, w way) { testRestarts(t, w, append(presets[chat](), presetsOfMessages()...)) },
+		func(t *testing.T, w way) { testRestarts(t, w, presets[agentic]()) })
 }
 
-func TestRestartInAnAgentAsTool(t *testing.T) {
-	inResumableWays(t, testRestartAgentTool[chat], testRestartAgentTool[agentic])
-}
-
-func testRestartAgentTool[M adk.MessageType](t *testing.T, w way) {
-	for name, own := range map[string]bool{"shares": false, "does not share": true} {
-		t.Run(name, func(t *testing.T) {
-			loaded := []string{"send_mail", "delete_all"}
-			if own {
-				loaded = []string{"send_mail"}
-			}
-			eachRestarted(t, w, func(t *testing.T, r *restarting, shared func(string) string) {
-				what := shared
-				if own {
-					what = func(string) string { return "" }
+func testRestarts[M adk.MessageType](t *testing.T, w way, presets []preset[M]) {
+	if !w.runner {
+		t.Skip("only a Runner can resume")
+	}
+	for _, p := range presets {
+		for _, session := range []*toolsearch.Session{nil, toolsearch.NewSession()} {
+			t.Run(fmt.Sprintf("%s, with a session %v", p.name, session != nil), func(t *testing.T) {
+				r, brackets := &restarting{way: w, session: session}, regexp.MustCompile(`\[.*?\]`)
+				if session != nil {
+					brackets = regexp.MustCompile(`[\[\]]`)
 				}
-				process := func(outer, inner []turn) (agent adk.TypedAgent[M], outside, insider *toolsearchtest.Model[M]) {
-					outside, insider = toolsearchtest.NewModel[M](outer...), toolsearchtest.NewModel[M](inner...)
-					within := with(careful[M](t))
-					if own {
-						within = with(adk.TypedChatModelAgentMiddleware[M](ownSession[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{},
-							func() *toolsearch.Session { return toolsearch.NewSession() }}), careful[M](t))
+				for process, scripts := range p.turns {
+					models := map[string]*toolsearchtest.Model[M]{}
+					for name, turns := range scripts {
+						models[name] = toolsearchtest.NewModel[M](turns...)
 					}
-					within.Name, within.Description, within.Model = "insider", "Knows", insider
-					config := with(careful[M](t))
-					config.Model = outside
-					config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](newAgent(t, within))))
-					return newAgent(t, config), outside, insider
+					if agent := p.agent(t, models); process == 0 {
+						interrupt(t, r, agent)
+					} else {
+						_, err := resume(t, r, agent)
+						require.NoError(t, err)
+					}
+					for name, saw := range p.saw[process] {
+						want := brackets.ReplaceAllString(strings.Join(saw, "\n"), "")
+						assert.Equal(t, want, strings.Join(sawOf(models[name]), "\n"), "what %s saw in process %d", name, process)
+					}
 				}
-				ask := callTool("insider", `{"request":"Tidy up"}`)
-				agent, outside, insider := process([]turn{selecting("send_mail"), ask}, []turn{selecting("delete_all"), calling("delete_all")})
-				interrupt(t, r, agent)
-				const start = "insider tool_search"
-				inside := "tool_search" + what(" send_mail")
-				assert.Equal(t, []string{start, start + " send_mail"}, sawOf(outside), "outside, before the restart")
-				assert.Equal(t, []string{inside, inside + " delete_all"}, sawOf(insider), "inside, before the restart")
-
-				agent, outside, insider = process([]turn{ask, say("done")}, []turn{say("Tidy."), say("Still tidy.")})
-				_, err := resume(t, r, agent)
-				require.NoError(t, err)
-				knows := start + " send_mail" + what(" delete_all")
-				assert.Equal(t, []string{knows, knows}, sawOf(outside), "outside, after the restart")
-				assert.Equal(t, []string{inside + " delete_all", inside + what(" delete_all")}, sawOf(insider), "inside, after the restart")
-			}, loaded...)
-		})
+				if session != nil {
+					assert.Equal(t, strings.Fields(p.loaded), r.session.Loaded(), "what the session has")
+				}
+			})
+		}
 	}
 }
 
-func TestRestartUnderASupervisor(t *testing.T) {
-	inResumableWays(t, func(t *testing.T, w way) {
-		eachRestarted(t, w, func(t *testing.T, r *restarting, what func(string) string) {
-			process := func(chief, aide, clerk []turn) (adk.Agent, map[string]*toolsearchtest.Model[chat]) {
-				models, agents := map[string]*toolsearchtest.Model[chat]{}, map[string]adk.Agent{}
-				for name, turns := range map[string][]turn{"chief": chief, "aide": aide, "clerk": clerk} {
-					models[name] = toolsearchtest.NewModel[chat](turns...)
-					config := with(careful[chat](t))
-					config.Name, config.Description, config.Model = name, "Knows", models[name]
-					agents[name] = newAgent(t, config)
-				}
-				agent, err := supervisor.New(context.Background(), &supervisor.Config{
-					Supervisor: agents["chief"], SubAgents: []adk.Agent{agents["aide"], agents["clerk"]},
-				})
-				require.NoError(t, err)
-				return agent, models
-			}
-			agent, models := process([]turn{selecting("send_mail"), transfer("aide")}, []turn{selecting("delete_all"), calling("delete_all")}, nil)
-			interrupt(t, r, adk.TypedAgent[chat](agent))
-			const start = "transfer_to_agent tool_search"
-			assert.Equal(t, []string{start, start + " send_mail"}, sawOf(models["chief"]), "the chief, before the restart")
-			aided := "tool_search" + what(" send_mail")
-			assert.Equal(t, []string{aided, aided + " delete_all"}, sawOf(models["aide"]), "the aide, before the restart")
-
-			agent, models = process([]turn{transfer("clerk"), say("done")}, []turn{say("Tidy.")}, []turn{say("Filed.")})
-			_, err := resume(t, r, adk.TypedAgent[chat](agent))
-			require.NoError(t, err)
-			assert.Equal(t, []string{aided + " delete_all"}, sawOf(models["aide"]), "the aide, after the restart")
-			knows := start + " send_mail" + what(" delete_all")
-			assert.Equal(t, []string{knows, knows}, sawOf(models["chief"]), "the chief, after the restart")
-			assert.Equal(t, []string{"tool_search" + what(" send_mail delete_all")}, sawOf(models["clerk"]), "the clerk")
-		}, "send_mail", "delete_all")
-	}, nil)
+func presets[M adk.MessageType]() []preset[M] {
+	const start, sub, outside, inside = "write_todos task tool_search", "write_todos tool_search", "insider tool_search", "tool_search"
+	task := callTool("task", `{"subagent_type":"general-purpose","description":"Tidy up"}`)
+	ask := callTool("insider", `{"request":"Tidy up"}`)
+	agentTool := func(beside ...adk.TypedChatModelAgentMiddleware[M]) func(*testing.T, map[string]*toolsearchtest.Model[M]) adk.TypedAgent[M] {
+		return func(t *testing.T, models map[string]*toolsearchtest.Model[M]) adk.TypedAgent[M] {
+			within := with(append(beside, careful[M](t))...)
+			within.Name, within.Description, within.Model = "insider", "Knows", models["insider"]
+			config := with(careful[M](t))
+			config.Model = models["outside"]
+			config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](newAgent(t, within))))
+			return newAgent(t, config)
+		}
+	}
+	asking := [2]map[string][]turn{
+		{"outside": {selecting("send_mail"), ask}, "insider": {selecting("delete_all"), calling("delete_all")}},
+		{"outside": {ask, say("done")}, "insider": {say("Tidy."), say("Still tidy.")}},
+	}
+	return []preset[M]{
+		{
+			name: "a task of the deep agent",
+			agent: func(t *testing.T, models map[string]*toolsearchtest.Model[M]) adk.TypedAgent[M] {
+				return testtools.Must(deep.NewTyped(context.Background(), &deep.TypedConfig[M]{
+					Name: "deep", Description: "Thinks", ChatModel: models["deep"], Handlers: with(careful[M](t)).Handlers,
+				}))(t)
+			},
+			turns: [2]map[string][]turn{
+				{"deep": {selecting("send_mail"), task, selecting("delete_all"), calling("delete_all")}},
+				{"deep": {say("Tidy."), task, say("Still tidy."), say("done")}},
+			},
+			saw: [2]map[string][]string{
+				{"deep": {start, start + " send_mail", sub + "[ send_mail]", sub + "[ send_mail] delete_all"}},
+				{"deep": {sub + "[ send_mail] delete_all", start + " send_mail[ delete_all]", sub + "[ send_mail delete_all]",
+					start + " send_mail[ delete_all]"}},
+			},
+			loaded: "send_mail delete_all",
+		},
+		{
+			name: "an agent as a tool", agent: agentTool(), turns: asking,
+			saw: [2]map[string][]string{
+				{"outside": {outside, outside + " send_mail"}, "insider": {inside + "[ send_mail]", inside + "[ send_mail] delete_all"}},
+				{"outside": slices.Repeat([]string{outside + " send_mail[ delete_all]"}, 2),
+					"insider": {inside + "[ send_mail] delete_all", inside + "[ send_mail delete_all]"}},
+			},
+			loaded: "send_mail delete_all",
+		},
+		{
+			name: "an agent as a tool that shares no session", agent: agentTool(&handler[M]{ownSession: true}), turns: asking,
+			saw: [2]map[string][]string{
+				{"outside": {outside, outside + " send_mail"}, "insider": {inside, inside + " delete_all"}},
+				{"outside": slices.Repeat([]string{outside + " send_mail"}, 2), "insider": {inside + " delete_all", inside}},
+			},
+			loaded: "send_mail",
+		},
+	}
 }
 
-func TestRestartInAStepOfAPlan(t *testing.T) {
-	inResumableWays(t, func(t *testing.T, w way) {
-		eachRestarted(t, w, func(t *testing.T, r *restarting, what func(string) string) {
-			process := func(replans []turn, turns ...turn) (adk.Agent, *toolsearchtest.Model[chat]) {
-				scripted := toolsearchtest.NewModel[chat](turns...)
-				executor, err := adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
-					Name: "executor", Description: "an executor agent", Model: scripted, OutputKey: planexecute.ExecutedStepSessionKey,
+func transfer(to string) turn {
+	return callTool("transfer_to_agent", `{"agent_name":"`+to+`"}`)
+}
+
+// toolCalling is a model for agents that bind tools themselves.
+type toolCalling struct {
+	*toolsearchtest.Model[chat]
+}
+
+func (m toolCalling) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
+
+// replan is a replanner's turn that plans one more step, and respond is the turn that ends the plan.
+func replan(step string) turn { return callTool("plan", `{"steps":["`+step+`"]}`) }
+
+var respond = callTool("respond", `{"response":"Done."}`)
+
+// presetsOfMessages are the presets that Eino has for *schema.Message only.
+func presetsOfMessages() []preset[chat] {
+	const start, inside = "transfer_to_agent tool_search", "tool_search"
+	return []preset[chat]{
+		{
+			name: "a supervisor",
+			agent: func(t *testing.T, models map[string]*toolsearchtest.Model[chat]) adk.TypedAgent[chat] {
+				agents := map[string]adk.Agent{}
+				for name, model := range models {
+					config := with(careful[chat](t))
+					config.Name, config.Description, config.Model = name, "Knows", model
+					agents[name] = newAgent(t, config)
+				}
+				return testtools.Must(supervisor.New(context.Background(), &supervisor.Config{
+					Supervisor: agents["chief"], SubAgents: []adk.Agent{agents["aide"], agents["clerk"]},
+				}))(t)
+			},
+			turns: [2]map[string][]turn{
+				{"chief": {selecting("send_mail"), transfer("aide")}, "aide": {selecting("delete_all"), calling("delete_all")}, "clerk": nil},
+				{"chief": {transfer("clerk"), say("done")}, "aide": {say("Tidy.")}, "clerk": {say("Filed.")}},
+			},
+			saw: [2]map[string][]string{
+				{"chief": {start, start + " send_mail"}, "aide": {inside + "[ send_mail]", inside + "[ send_mail] delete_all"}},
+				{"chief": slices.Repeat([]string{start + " send_mail[ delete_all]"}, 2), "aide": {inside + "[ send_mail] delete_all"},
+					"clerk": {inside + "[ send_mail delete_all]"}},
+			},
+			loaded: "send_mail delete_all",
+		},
+		{
+			name: "a step of a plan",
+			agent: func(t *testing.T, models map[string]*toolsearchtest.Model[chat]) adk.TypedAgent[chat] {
+				executor := testtools.Must(adk.NewChatModelAgent(context.Background(), &adk.ChatModelAgentConfig{
+					Name: "executor", Description: "an executor agent", Model: models["executor"], OutputKey: planexecute.ExecutedStepSessionKey,
 					Handlers: []adk.ChatModelAgentMiddleware{careful[chat](t)},
 					GenModelInput: func(context.Context, string, *adk.AgentInput) ([]adk.Message, error) {
 						return []adk.Message{schema.UserMessage("Take the next step.")}, nil
 					},
-				})
-				require.NoError(t, err)
-				return planOf(t, executor, `{"steps":["Look up the weather","Tidy up","Mail it"]}`, replans...), scripted
-			}
-			agent, scripted := process([]turn{replan("Tidy up")},
-				selecting("send_mail,get_weather"), say("Sunny."), // the first step
-				selecting("delete_all"), calling("delete_all")) // the second step
-			interrupt(t, r, adk.TypedAgent[chat](agent))
-			second := "tool_search" + what(" send_mail get_weather")
-			assert.Equal(t, []string{"tool_search", "tool_search send_mail get_weather", second, second + " delete_all"},
-				sawOf(scripted), "before the restart")
-
-			agent, scripted = process([]turn{replan("Mail it"), respond},
-				say("Tidy."),                              // the end of the second step
-				calling("get_weather"), say("It is out.")) // the third step
-			_, err := resume(t, r, adk.TypedAgent[chat](agent))
-			require.NoError(t, err)
-			third := "tool_search" + what(" send_mail get_weather delete_all")
-			called := third
-			if what("x") == "" {
-				called = "tool_search get_weather" // the call loads its tool
-			}
-			assert.Equal(t, []string{second + " delete_all", third, called}, sawOf(scripted), "after the restart")
-		}, "send_mail", "get_weather", "delete_all")
-	}, nil)
+				}))(t)
+				planner := testtools.Must(planexecute.NewPlanner(context.Background(), &planexecute.PlannerConfig{
+					ChatModelWithFormattedOutput: toolsearchtest.NewModel[chat](say(`{"steps":["Look up the weather","Tidy up","Mail it"]}`)),
+				}))(t)
+				replanner := testtools.Must(planexecute.NewReplanner(context.Background(), &planexecute.ReplannerConfig{
+					ChatModel: toolCalling{models["replanner"]},
+				}))(t)
+				return testtools.Must(planexecute.New(context.Background(),
+					&planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner}))(t)
+			},
+			turns: [2]map[string][]turn{
+				{"executor": {selecting("send_mail,get_weather"), say("Sunny."), // the first step
+					selecting("delete_all"), calling("delete_all")}, // the second step
+					"replanner": {replan("Tidy up")}},
+				{"executor": {say("Tidy."), // the end of the second step
+					calling("get_weather"), say("It is out.")}, // the third step, whose call loads its tool
+					"replanner": {replan("Mail it"), respond}},
+			},
+			saw: [2]map[string][]string{
+				{"executor": {inside, inside + " send_mail get_weather", inside + "[ send_mail get_weather]",
+					inside + "[ send_mail get_weather] delete_all"}},
+				{"executor": {inside + "[ send_mail get_weather] delete_all", inside + "[ send_mail get_weather delete_all]",
+					inside + "[ send_mail] get_weather[ delete_all]"}},
+			},
+			loaded: "send_mail get_weather delete_all",
+		},
+	}
 }

@@ -10,9 +10,6 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/adk/prebuilt/planexecute"
-	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -95,12 +92,6 @@ func TestSessionIsBounded(t *testing.T) {
 func TestWhatIsInASession(t *testing.T) { everyWay(t, testWhatIsInASession) }
 
 func testWhatIsInASession(t *testing.T, w way) {
-	add := func(names string) turn {
-		return callTool("add_tool", `{"tool_names":["`+strings.ReplaceAll(names, ",", `","`)+`"]}`)
-	}
-	remove := func(name string) turn {
-		return callTool("remove_tool", `{"tool_names":["`+name+`"]}`)
-	}
 	const four = "search_tools add_tool show_all_tools remove_tool"
 	for _, tt := range []struct {
 		name   string
@@ -111,12 +102,12 @@ func testWhatIsInASession(t *testing.T, w way) {
 		want   []string
 	}{
 		{"removed tools leave the session", using(toolsearch.ProtocolSearchAdd), nil,
-			[]turn{add("send_mail,get_weather"), remove("send_mail")},
+			[]turn{adding("send_mail,get_weather"), removing("send_mail")},
 			[]string{four, four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
 		{"removed tools of an earlier run leave the session", using(toolsearch.ProtocolSearchAdd), []string{"send_mail", "get_weather"},
-			[]turn{remove("send_mail")}, []string{four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
+			[]turn{removing("send_mail")}, []string{four + " send_mail get_weather", four + " get_weather"}, []string{"get_weather"}},
 		{"tools that are added again come last", using(toolsearch.ProtocolSearchAdd), nil,
-			[]turn{add("send_mail,get_weather"), remove("send_mail"), add("send_mail")},
+			[]turn{adding("send_mail,get_weather"), removing("send_mail"), adding("send_mail")},
 			[]string{four, four + " send_mail get_weather", four + " get_weather", four + " get_weather send_mail"},
 			[]string{"get_weather", "send_mail"}},
 		{"evicted tools leave the session", maxLoaded(1), nil, []turn{selecting("send_mail"), selecting("get_weather")},
@@ -200,19 +191,6 @@ func eachShared(t *testing.T, play func(t *testing.T, ctx context.Context, what 
 	})
 }
 
-// ownSession is a handler that gives each run of its agent another session. A nil session means
-// none.
-type ownSession[M adk.MessageType] struct {
-	*adk.TypedBaseChatModelAgentMiddleware[M]
-	own func() *toolsearch.Session
-}
-
-func (h ownSession[M]) BeforeAgent(
-	ctx context.Context, runCtx *adk.ChatModelAgentContext,
-) (context.Context, *adk.ChatModelAgentContext, error) {
-	return toolsearch.WithSession(ctx, h.own()), runCtx, nil
-}
-
 // inMessageWays runs a test in all ways of *schema.Message. Eino has some agents for this message
 // type only.
 func inMessageWays(t *testing.T, test func(t *testing.T, w way)) {
@@ -223,38 +201,6 @@ func inMessageWays(t *testing.T, test func(t *testing.T, w way)) {
 		}
 	}
 }
-
-func transfer(to string) turn {
-	return callTool("transfer_to_agent", `{"agent_name":"`+to+`"}`)
-}
-
-// toolCalling is a model for agents that bind tools themselves.
-type toolCalling struct {
-	*toolsearchtest.Model[chat]
-}
-
-func (m toolCalling) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
-
-// planOf returns Eino's plan-execute agent over an executor. Its replanner plays turns.
-func planOf(t *testing.T, executor adk.Agent, plan string, replans ...turn) adk.Agent {
-	t.Helper()
-	ctx := context.Background()
-	planner, err := planexecute.NewPlanner(ctx, &planexecute.PlannerConfig{
-		ChatModelWithFormattedOutput: toolsearchtest.NewModel[chat](say(plan)),
-	})
-	require.NoError(t, err)
-	replanner, err := planexecute.NewReplanner(ctx, &planexecute.ReplannerConfig{
-		ChatModel: toolCalling{toolsearchtest.NewModel[chat](replans...)},
-	})
-	require.NoError(t, err)
-	agent := testtools.Must(planexecute.New(ctx, &planexecute.Config{Planner: planner, Executor: executor, Replanner: replanner}))(t)
-	return agent
-}
-
-// replan is a replanner's turn that plans one more step, and respond is the turn that ends the plan.
-func replan(step string) turn { return callTool("plan", `{"steps":["`+step+`"]}`) }
-
-var respond = callTool("respond", `{"response":"Done."}`)
 
 // Agents of two middlewares share a session at the same time, while it is marshalled. Run this test
 // with -race.
@@ -298,7 +244,7 @@ func TestSessionUnloads(t *testing.T) {
 }
 
 func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
-	add := callTool("add_tool", `{"tool_names":["send_mail"]}`)
+	add := adding("send_mail")
 	const metas = "search_tools add_tool show_all_tools remove_tool"
 	for name, tt := range map[string]struct {
 		protocol    toolsearch.Protocol
@@ -313,7 +259,7 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 	} {
 		session := toolsearch.NewSession(strings.Fields(tt.had)...)
 		ctx := toolsearch.WithSession(context.Background(), session)
-		insider := toolsearchtest.NewModel[M](callTool("remove_tool", `{"tool_names":["send_mail"]}`), say("Removed."))
+		insider := toolsearchtest.NewModel[M](removing("send_mail"), say("Removed."))
 		inner := agentOver[M](t, using(toolsearch.ProtocolSearchAdd))
 		inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
 		agent := agentOver[M](t, using(tt.protocol))

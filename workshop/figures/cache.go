@@ -7,7 +7,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
@@ -17,21 +16,12 @@ import (
 // pricedBy is the provider whose prices the pages use.
 const pricedBy = "anthropic"
 
-// A bill is the extra cost over showing all tools, in percent.
-type bill struct {
-	uncached int // nothing is cached
-	cold     int // this run's own requests are cached
-	warm     int // the previous turn's request is cached too
-}
-
-func (b bill) String() string { return fmt.Sprintf("%+d / %+d / %+d %%", b.uncached, b.cold, b.warm) }
-
-// prices are what a conversation costs, in US dollars.
-type prices struct{ uncached, cold, warm float64 }
-
-func (p prices) over(all prices) bill {
-	more := func(ours, theirs float64) int { return int(100*ours/theirs+0.5) - 100 }
-	return bill{more(p.uncached, all.uncached), more(p.cold, all.cold), more(p.warm, all.warm)}
+// over returns by how many percent prices are higher than others, each without a cache, cold and warm.
+func over(prices, others [3]float64) (percent [3]any) {
+	for i := range prices {
+		percent[i] = int(100*prices[i]/others[i]+0.5) - 100
+	}
+	return percent
 }
 
 // shown is the conversation of the tables that have only one.
@@ -50,7 +40,8 @@ func billsOf(ctx context.Context, tools []*schema.ToolInfo, shape cost.Shape, pr
 	p, conversation := providerNamed(pricedBy), cost.Script(tools, shape)
 	all := idea{}.prices(ctx, tools, p, cost.Way{All: true}, conversation)
 	for _, protocol := range protocols {
-		bills = append(bills, idea{}.prices(ctx, tools, p, cost.Way{Protocol: protocol}, conversation).over(all).String())
+		percent := over(idea{}.prices(ctx, tools, p, cost.Way{Protocol: protocol}, conversation), all)
+		bills = append(bills, fmt.Sprintf("%+d / %+d / %+d %%", percent[:]...))
 	}
 	return bills
 }
@@ -76,13 +67,6 @@ func protocolBills(ctx context.Context, tools []*schema.ToolInfo) table {
 		rows[name] = billsOf(ctx, tools, shown, protocol)
 	}
 	return rows
-}
-
-func quickstartTools(ctx context.Context) (infos []*schema.ToolInfo) {
-	for _, t := range services.Tools() {
-		infos = append(infos, must(t.Info(ctx)))
-	}
-	return infos
 }
 
 // advice returns the rows of the table of recommendations: for each provider the way to take, and

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,11 +42,24 @@ func TestPrograms(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(golden), ".txt")
 		command, argument, _ := strings.Cut(name, "-")
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(filepath.Join(bin, command), strings.Fields(argument)...)
+			arguments := strings.Fields(argument)
+			if command == "mcp" {
+				arguments = []string{memoryFile(t)}
+			}
+			cmd := exec.Command(filepath.Join(bin, command), arguments...)
 			cmd.Dir, cmd.Stderr = examples, os.Stderr
 			testtools.Golden(t, golden, string(testtools.Must(cmd.Output())(t)), *update)
 		})
 	}
+}
+
+// memoryFile writes an mcp.json of one server, which keeps a graph of what it was told.
+func memoryFile(t *testing.T) string {
+	t.Helper()
+	script := testtools.NPMServers(t, root+"/mcp/testdata/servers")["memory"]
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"memory":{"command":"node","args":[%q]}}}`, script), 0o600))
+	return path
 }
 
 // The program in README.md is the one that was played.

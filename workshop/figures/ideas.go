@@ -59,8 +59,8 @@ func ideaRows(ctx context.Context, tools []*schema.ToolInfo) table {
 			for label, idea := range ideas {
 				cell := notMeasured
 				if !idea.notDispatch || protocol != toolsearch.ProtocolDispatch {
-					bill := idea.prices(ctx, tools, p, way, conversation).over(without)
-					cell = fmt.Sprintf("%+d / %+d %%", bill.cold, bill.warm)
+					percent := over(idea.prices(ctx, tools, p, way, conversation), without)
+					cell = fmt.Sprintf("%+d / %+d %%", percent[1:]...)
 				}
 				rows[label] = append(rows[label], cell)
 			}
@@ -70,9 +70,8 @@ func ideaRows(ctx context.Context, tools []*schema.ToolInfo) table {
 }
 
 // prices plays a conversation in a way.
-func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Provider, way cost.Way, c cost.Conversation) prices {
-	config, plain := way.Config(len(tools)), *p
-	plain.Cache = cost.CacheNone
+func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Provider, way cost.Way, c cost.Conversation) [3]float64 {
+	config := way.Config(len(tools))
 	if i.config != nil {
 		i.config(&config)
 	}
@@ -84,9 +83,5 @@ func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Prov
 		i.requests(played.Earlier)
 		i.requests(played.Requests)
 	}
-	return prices{
-		uncached: p.Price(cost.Sum(plain.Bill(nil, played.Requests))),
-		cold:     p.Price(cost.Sum(p.Bill(nil, played.Requests))),
-		warm:     p.Price(cost.Sum(p.Bill(played.Earlier, played.Requests))),
-	}
+	return played.Prices(p)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
@@ -23,7 +24,7 @@ type table = map[string][]string
 
 // measure returns the tables by name.
 func measure(ctx context.Context, root string) map[string]table {
-	tools := quickstartTools(ctx)
+	tools := services.Infos()
 	tables := map[string]table{
 		"protocols": {}, "settings": {}, "searchers": searcherRows(root), "bills": bills(ctx, tools), "protocol-bills": protocolBills(ctx, tools),
 		"advice": advice(ctx, tools), "ideas": ideaRows(ctx, tools), "ideas-400": ideaRows(ctx, cost.Tools(400, 120)), // a larger catalog

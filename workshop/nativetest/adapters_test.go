@@ -2,6 +2,7 @@ package nativetest
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino-ext/components/model/agenticopenai"
@@ -10,8 +11,11 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
 
+	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
@@ -59,4 +63,148 @@ func (a adapter[M]) skipRace(t *testing.T, stream bool) {
 func (a adapter[M]) model(t *testing.T, server *provider.Server) model.BaseModel[M] {
 	t.Helper()
 	return testtools.Must(a.new(context.Background(), server.URL))(t)
+}
+
+// TestFailoverToAnotherAdapter: when a model fails in the middle of a run, a model of another provider takes
+// over and sees the same loaded tools.
+func TestFailoverToAnotherAdapter(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		for i := range 2 {
+			t.Run("from "+messageAdapters[i].name+"/"+title(false, stream), func(t *testing.T) {
+				messageAdapters[0].skipRace(t, stream)
+				testFailover(t, messageAdapters[i], messageAdapters[1-i], dialects[0], stream)
+			})
+			t.Run("from "+agenticAdapters[i].name+"/"+title(false, stream), func(t *testing.T) {
+				testFailover(t, agenticAdapters[i], agenticAdapters[1-i], dialects[0], stream)
+			})
+		}
+		// The first model searches natively, the second cannot.
+		for _, d := range dialects[1:] {
+			t.Run(d.name+"/"+title(false, stream), func(t *testing.T) {
+				if d.name == "references" {
+					messageAdapters[0].skipRace(t, stream)
+					testFailover(t, messageAdapters[0], messageAdapters[1], d, stream)
+				} else {
+					testFailover(t, agenticAdapters[0], agenticAdapters[1], d, stream)
+				}
+			})
+		}
+	}
+}
+
+func testFailover[M adk.MessageType](t *testing.T, first, second adapter[M], d dialect, stream bool) {
+	// The first model's script ends after two turns: its third request is refused.
+	one := provider.New(t, first.api, calls(selecting("get_weather")), calls(calling("get_weather"), selecting("send_mail")))
+	two := provider.New(t, second.api, calls(calling("send_mail"), selecting("list_stocks")), calls(calling("list_stocks")), provider.Say("Done."))
+	fallback := toolsearch.WithoutNative(second.model(t, two))
+	s := setup{config: d.config, stream: stream}
+	failover := &adk.ModelFailoverConfig[M]{
+		MaxRetries:     1,
+		ShouldFailover: func(_ context.Context, _ M, err error) bool { return err != nil },
+		GetFailoverModel: func(context.Context, *adk.FailoverContext[M]) (model.BaseModel[M], []M, error) {
+			return fallback, nil, nil
+		},
+	}
+	_, err := run(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) { c.ModelFailoverConfig = failover })
+	assert.NoError(t, err)
+	assert.Len(t, one.Requests(), 3, "requests to the first model")
+	requests := two.Requests()
+	before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
+	d.hidden = false // the second model searches with an ordinary tool
+	checkRequests(t, requests, d, false, []string{before, after, after})
+	for _, want := range []string{"get_weather ran with", "send_mail ran with", "list_stocks ran with"} {
+		assert.Contains(t, lastBody(requests), want, "the last request")
+	}
+}
+
+// leftBehind is a conversation in which two tools were loaded, with the results of the
+// searches as text or in native form.
+func leftBehind(native bool) []message {
+	called := func(id, name, arguments string) message {
+		return message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: id, Name: name, Arguments: arguments}}}
+	}
+	searched := func(id string, names ...string) message {
+		m := message{Role: toolsearchtest.Tool, CallID: id, ToolName: searchTool}
+		if native {
+			m.Native, m.Found = true, infos(names...)
+		} else {
+			m.Text = `{"matches":["` + strings.Join(names, `","`) + `"]}`
+		}
+		return m
+	}
+	return []message{
+		{Role: toolsearchtest.User, Text: "How is the weather?"},
+		called("c1", searchTool, `{"query":"select:get_weather"}`), searched("c1", "get_weather"),
+		called("c2", "get_weather", `{"city":"Rome"}`),
+		{Role: toolsearchtest.Tool, CallID: "c2", ToolName: "get_weather", Text: "get_weather ran in Rome"},
+		called("c3", searchTool, `{"query":"select:send_mail"}`), searched("c3", "send_mail"),
+		{Role: toolsearchtest.Assistant, Text: "Sunny."},
+	}
+}
+
+// goOn is how each conversation continues.
+var goOn = []turn{calls(calling("send_mail"), selecting("list_stocks,get_weather")), calls(calling("list_stocks")), provider.Say("Done.")}
+
+// A history of one adapter continues with another adapter, in another dialect. Loaded tools
+// stay loaded, and no provider gets anything it does not know.
+func TestHistoryOfAnotherAdapter(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		native  bool // the history
+		dialect string
+	}{
+		{"a default history goes on in default mode", false, "default"},
+		{"a default history goes on natively", false, "deferred"},
+		{"a default history goes on with references", false, "references"},
+		{"a native history goes on in default mode", true, "default"},
+		{"a native history of another adapter goes on natively", true, "deferred"},
+		{"a native history goes on with references", true, "references"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			inDialects(t, messageAdapters, func(t *testing.T, a adapter[*schema.Message], d dialect, static, stream bool) {
+				if d.name == row.dialect {
+					testHistoryOfAnotherAdapter(t, a, d, setup{static: static, stream: stream, history: leftBehind(row.native)})
+				}
+			})
+			inDialects(t, agenticAdapters, func(t *testing.T, a adapter[*schema.AgenticMessage], d dialect, static, stream bool) {
+				if d.name == row.dialect {
+					testHistoryOfAnotherAdapter(t, a, d, setup{static: static, stream: stream, history: leftBehind(row.native)})
+				}
+			})
+		})
+	}
+}
+
+func testHistoryOfAnotherAdapter[M adk.MessageType](t *testing.T, a adapter[M], d dialect, s setup) {
+	server := provider.New(t, a.api, goOn...)
+	s.config = d.config
+	_, err := run(t, a.model(t, server), s)
+	assert.NoError(t, err)
+	before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
+	checkRequests(t, server.Requests(), d, s.static, []string{before, after, after})
+	assert.Contains(t, lastBody(server.Requests()), "list_stocks ran with", "the last request")
+	assert.Contains(t, lastBody(server.Requests()), "Rome", "the last request")
+}
+
+// TestNativeSearchIsTurnedOff runs natively first and continues in default mode with the messages of the
+// run's events, including the adapter's marks.
+func TestNativeSearchIsTurnedOff(t *testing.T) {
+	native := agenticAdapters[0]
+	for _, then := range agenticAdapters {
+		for _, stream := range []bool{false, true} {
+			t.Run("then "+then.name+"/"+title(false, stream), func(t *testing.T) {
+				first := provider.New(t, native.api,
+					calls(selecting("get_weather"), search(`{"query":"zzz"}`)), calls(selecting("send_mail")), calls(calling("get_weather")),
+					provider.Say("Sunny."))
+				second := provider.New(t, then.api, goOn...)
+				s := setup{config: toolsearch.Config{UseModelToolSearch: true}, stream: stream}
+				runTwice(t, s, native.model(t, first), then.model(t, second), func(s *setup) { s.config.UseModelToolSearch = false })
+				before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
+				checkRequests(t, second.Requests(), dialect{}, false, []string{before, after, after})
+				last := lastBody(second.Requests())
+				assert.NotContains(t, last, `"type":"tool_search`, "something native is left")
+				assert.NotContains(t, last, "defer_loading", "something native is left")
+			})
+		}
+	}
 }

@@ -35,12 +35,9 @@ var cachingClaude = adapter[*schema.Message]{"claude", provider.Messages, func(c
 // billed is the conversation that is billed: two tools of the quickstart, each searched for and
 // called twice, after some 2,000 tokens of history.
 func billed() (tools []tool.BaseTool, infos []*schema.ToolInfo, c cost.Conversation, history []message) {
-	for _, t := range services.Tools() {
-		info, err := t.Info(context.Background())
-		if err != nil {
-			panic(err)
-		}
-		tools, infos = append(tools, echo{info}), append(infos, info)
+	infos = services.Infos()
+	for _, info := range infos {
+		tools = append(tools, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}})
 	}
 	c = cost.Script(infos, cost.Shape{History: 2000, Calls: 5, Loads: 2, Result: 20})
 	c.System = 3 // "Be brief."

@@ -46,7 +46,7 @@ func searched(id string) []message {
 
 func infos(names ...string) (all []*schema.ToolInfo) {
 	for _, name := range names {
-		info, _ := echoTool(name, "Does what it says").Info(context.Background())
+		info, _ := testtools.EchoTools(name + ": Does what it says")[0].Info(context.Background())
 		all = append(all, info)
 	}
 	return all
@@ -214,7 +214,7 @@ func (searchToolType) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestToolWithoutParameters(t *testing.T) {
 	a := messageAdapters[0]
 	server := provider.New(t, a.api, calls(selecting("ping")), calls(provider.Call{Name: "ping", Arguments: "{}"}), provider.Say("Pong."))
-	s := setup{dynamic: []tool.BaseTool{echo{&schema.ToolInfo{Name: "ping", Desc: "Answers"}}}}
+	s := setup{dynamic: []tool.BaseTool{&testtools.PlainTool{Of: &schema.ToolInfo{Name: "ping", Desc: "Answers"}}}}
 	_, err := run(t, a.model(t, server), s)
 	assert.NoError(t, err)
 	checkRequests(t, server.Requests(), dialects[0], false, []string{"", "ping", "ping"})
@@ -318,7 +318,7 @@ func TestBrokenInput(t *testing.T) {
 }
 
 // silent is a tool that returns nothing.
-type silent struct{ echo }
+type silent struct{ testtools.PlainTool }
 
 func (silent) InvokableRun(context.Context, string, ...tool.Option) (string, error) { return "", nil }
 
@@ -335,7 +335,7 @@ func TestEmptyResult(t *testing.T) {
 func testEmptyResult[M adk.MessageType](t *testing.T, a adapter[M], want string) {
 	t.Run(a.name, func(t *testing.T) {
 		server := provider.New(t, a.api, calls(provider.Call{Name: "ping", Arguments: "{}"}), provider.Say("Pong."))
-		_, err := run(t, a.model(t, server), setup{dynamic: []tool.BaseTool{silent{echo{infos("ping")[0]}}}})
+		_, err := run(t, a.model(t, server), setup{dynamic: []tool.BaseTool{&silent{testtools.PlainTool{Of: infos("ping")[0]}}}})
 		checkError(t, err, want)
 	})
 }

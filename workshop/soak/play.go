@@ -18,6 +18,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -57,7 +58,7 @@ func playAs[M adk.MessageType](w *world) {
 type conversation[M adk.MessageType] struct {
 	*world
 	session *toolsearch.Session // nil means none
-	store   memoryStore
+	store   testtools.MemoryStore
 	history []M
 	agent   adk.TypedAgent[M]
 

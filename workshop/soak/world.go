@@ -361,17 +361,3 @@ func (r *rewriter[M]) BeforeModelRewriteState(
 	next.Messages = r.change(state.Messages)
 	return ctx, &next, nil
 }
-
-// memoryStore keeps checkpoints.
-type memoryStore struct{ sync.Map }
-
-func (s *memoryStore) Get(_ context.Context, id string) ([]byte, bool, error) {
-	value, _ := s.Load(id)
-	data, ok := value.([]byte)
-	return data, ok, nil
-}
-
-func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
-	s.Store(id, data)
-	return nil
-}

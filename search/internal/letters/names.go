@@ -25,7 +25,7 @@ const minPrefixWords = 2
 var headLengths = [...]int{4, 8}
 
 // A Tier says how much of a name a query is. A higher Tier is better.
-type Tier uint32
+type Tier uint8
 
 const (
 	NotNamed   Tier = iota // the query does not begin the name

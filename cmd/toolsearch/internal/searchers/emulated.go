@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/internal/regexpcost"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -198,8 +198,8 @@ func patternOf(text string) (*regexp.Regexp, error) {
 			Message: fmt.Sprintf("The pattern has %d characters, more than the %d that Anthropic allows.", n, emulatedMaxRunes),
 		}
 	}
-	parsed, err := regexpcost.Parse(text)
-	if err == nil && regexpcost.Size(parsed) > regexpcost.Max {
+	parsed, err := foreign.ParsePattern(text)
+	if err == nil && foreign.PatternSize(parsed) > foreign.MaxPatternSize {
 		return nil, &search.QueryError{Message: "The pattern is too large once its repetitions are written out."}
 	}
 	pattern, err := regexp.Compile(text)

@@ -1,4 +1,4 @@
-package sources
+package toolsearch
 
 import (
 	"context"
@@ -16,12 +16,12 @@ import (
 // A tool's error as the result of its call, which a model reads. Without this, Eino ends the run. The
 // hooks around a tool's call surround the tool and its callbacks, so traces still have the error.
 
-// An Explainer returns what the model reads instead of an error that is the tool's failure.
-type Explainer func(ctx context.Context, err error) string
+// explainer returns what the model reads instead of an error that is the tool's failure.
+type explainer func(ctx context.Context, err error) string
 
 // text returns the text for an error. It reports false for nil and for an error that is not the
 // tool's failure.
-func (explain Explainer) text(ctx context.Context, err error) (text string, ok bool) {
+func (explain explainer) text(ctx context.Context, err error) (text string, ok bool) {
 	if err == nil || ctx.Err() != nil || isControl(err) {
 		return "", false
 	}
@@ -37,12 +37,12 @@ func isControl(err error) bool {
 	return isRerun || isInterrupt || errors.As(err, &cancelled) || errors.Is(err, adk.ErrStreamCanceled) || errors.Is(err, context.Canceled)
 }
 
-// An Endpoint calls a tool.
-type Endpoint[A, R any] = func(ctx context.Context, argument A, opts ...tool.Option) (R, error)
+// endpoint calls a tool.
+type endpoint[A, R any] = func(ctx context.Context, argument A, opts ...tool.Option) (R, error)
 
-// Explained returns an endpoint whose errors are results. resultOf makes a result of a text. A panic
-// counts as an error. A nil Explainer leaves the endpoint as it is.
-func Explained[A, R any](explain Explainer, resultOf func(text string) R, call Endpoint[A, R]) Endpoint[A, R] {
+// explained returns an endpoint whose errors are results. resultOf makes a result of a text. A panic
+// counts as an error. A nil explainer leaves the endpoint as it is.
+func explained[A, R any](explain explainer, resultOf func(text string) R, call endpoint[A, R]) endpoint[A, R] {
 	if explain == nil {
 		return call
 	}
@@ -55,16 +55,16 @@ func Explained[A, R any](explain Explainer, resultOf func(text string) R, call E
 	}
 }
 
-// ExplainedStream is Explained for a tool whose result is a stream. The text for an error in the middle of
+// explainedStream is explained for a tool whose result is a stream. The text for an error in the middle of
 // the stream is the last chunk, on a line of its own.
-func ExplainedStream[A, R any](
-	explain Explainer, resultOf func(text string) R, call Endpoint[A, *schema.StreamReader[R]],
-) Endpoint[A, *schema.StreamReader[R]] {
+func explainedStream[A, R any](
+	explain explainer, resultOf func(text string) R, call endpoint[A, *schema.StreamReader[R]],
+) endpoint[A, *schema.StreamReader[R]] {
 	if explain == nil {
 		return call
 	}
 	alone := func(text string) *schema.StreamReader[R] { return schema.StreamReaderFromArray([]R{resultOf(text)}) }
-	call = Explained(explain, alone, call)
+	call = explained(explain, alone, call)
 	return func(ctx context.Context, argument A, opts ...tool.Option) (*schema.StreamReader[R], error) {
 		stream, err := call(ctx, argument, opts...)
 		if err != nil || stream == nil {
@@ -94,10 +94,10 @@ func ExplainedStream[A, R any](
 	}
 }
 
-// TextResult makes a result of a text.
-func TextResult(text string) string { return text }
+// textResult makes a result of a text.
+func textResult(text string) string { return text }
 
-// EnhancedResult makes an enhanced result of a text.
-func EnhancedResult(text string) *schema.ToolResult {
+// enhancedResult makes an enhanced result of a text.
+func enhancedResult(text string) *schema.ToolResult {
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
 }

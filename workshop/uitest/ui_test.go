@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	tools   = "../../../eval/testdata/tools.jsonl"
-	queries = "../../../eval/testdata/queries.jsonl"
+	tools   = "../../eval/testdata/tools.jsonl"
+	queries = "../../eval/testdata/queries.jsonl"
 )
 
 // names is an expression for the names of a pane's results. Panes count from 1.
@@ -228,7 +228,7 @@ func TestHostileTexts(t *testing.T) {
 // Every view fits every window, and is dark where the reader wants it dark.
 func TestSizes(t *testing.T) {
 	catalog := ""
-	for _, path := range []string{tools, "../testdata/problems.jsonl"} { // for the findings
+	for _, path := range []string{tools, "../../cmd/toolsearch/testdata/problems.jsonl"} { // for the findings
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		catalog += string(text)

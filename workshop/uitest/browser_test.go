@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		command = filepath.Join(dir, "toolsearch")
 		build := exec.Command("go", "build", "-o", command, "./cmd/toolsearch")
-		build.Dir = filepath.Join("..", "..", "..")
+		build.Dir = filepath.Join("..", "..")
 		build.Stderr = os.Stderr
 		err = build.Run()
 	}

@@ -1,4 +1,4 @@
-module github.com/eino-toolsearch/toolsearch/cmd/toolsearch/uitest
+module github.com/eino-toolsearch/toolsearch/workshop/uitest
 
 go 1.24.0
 

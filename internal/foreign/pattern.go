@@ -1,7 +1,4 @@
-// Package regexpcost estimates the cost of a regular expression before it is parsed and
-// before it is compiled. A short pattern such as (.......){1000} can compile to a large program,
-// and \pL stands for a class of 659 ranges.
-package regexpcost
+package foreign
 
 import (
 	"regexp/syntax"
@@ -10,9 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Max is the most instructions a compiled pattern may have. A pattern of a dozen words has about
+// The cost of a regular expression is estimated before it is parsed and before it is compiled. A short
+// pattern such as (.......){1000} can compile to a large program, and \pL is a class of 659 ranges.
+
+// MaxPatternSize is the most instructions a compiled pattern may have. A pattern of a dozen words has about
 // 100. A pattern of 256 bytes without numbers in braces or Unicode classes has under 600.
-const Max = 1000
+const MaxPatternSize = 1000
 
 // The cost of parsing is in units of 20 to 50 ns, as measured.
 const (
@@ -23,9 +23,9 @@ const (
 	lastFold     = 0x1e943 // the last rune that has another case, in Unicode 15
 )
 
-// Parsing estimates the cost of parsing a pattern, from its text. In a pattern
+// ParsingCost estimates the cost of parsing a pattern, from its text. In a pattern
 // that ignores case, a range costs a unit for each rune in it, and [B-\x{1e942}] takes 2 ms.
-func Parsing(text string) int {
+func ParsingCost(text string) int {
 	cost := byteParsing*len(text) + classParsing*(strings.Count(text, `\p`)+strings.Count(text, `\P`))
 	for i := range len(text) {
 		if text[i] != '-' {
@@ -47,22 +47,22 @@ func Parsing(text string) int {
 	return cost
 }
 
-// Parse parses a pattern that ignores case. It fails on a pattern that takes too long to parse.
-func Parse(text string) (*syntax.Regexp, error) {
-	if Parsing(text) > maxParsing {
+// ParsePattern parses a pattern that ignores case. It fails on a pattern that takes too long to parse.
+func ParsePattern(text string) (*syntax.Regexp, error) {
+	if ParsingCost(text) > maxParsing {
 		return nil, &syntax.Error{Code: syntax.ErrLarge, Expr: text}
 	}
 	return syntax.Parse(text, syntax.Perl|syntax.FoldCase)
 }
 
-// Size estimates the number of instructions that a parsed pattern compiles to. A{2,5} compiles
+// PatternSize estimates the number of instructions that a parsed pattern compiles to. A{2,5} compiles
 // to five copies of A, three of them after a branch. syntax.Parse bounds the product of nested
 // repetitions by 1,000. A class counts once more for every 16 ranges, for the memory that they
 // take.
-func Size(re *syntax.Regexp) int {
+func PatternSize(re *syntax.Regexp) int {
 	size := 0
 	for _, sub := range re.Sub {
-		size += Size(sub)
+		size += PatternSize(sub)
 	}
 	switch re.Op {
 	case syntax.OpLiteral:
