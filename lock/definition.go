@@ -133,7 +133,7 @@ func (d *definition) mended() definition {
 	return mended
 }
 
-// A sum is a SHA-256.
+// A sum is a SHA-256. Finding.MarshalJSON says of what a lock takes it.
 type sum [sha256.Size]byte
 
 func (s sum) String() string { return hex.EncodeToString(s[:]) }

@@ -43,14 +43,6 @@ const version = "1"
 
 // A File holds the approved definitions of a lock file. The zero value has none. It is not safe
 // for concurrent use while it changes.
-//
-// A lock knows a definition by its SHA-256: the hash of the canonical form of
-// {"description": ..., "name": ..., "parameters": ...}. In Python it is
-//
-//	hashlib.sha256(json.dumps(definition, sort_keys=True, ensure_ascii=False,
-//		separators=(",", ":")).encode()).hexdigest()
-//
-// as long as both write numbers alike. The namespace is not part of it.
 type File struct {
 	tools map[ID]definition
 }

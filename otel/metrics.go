@@ -1,6 +1,7 @@
 package otel
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -87,7 +88,7 @@ func (o *observer) search(ctx context.Context, e *toolsearch.SearchEvent) {
 	ctx = o.searchSpan(ctx, e) // an exemplar of a metric leads to the span
 	source := keyDataSource.String(e.Tool)
 	ofSource := metric.WithAttributes(source)
-	attributes := []attribute.KeyValue{source, keySearcher.String(searcherOf(e))}
+	attributes := []attribute.KeyValue{source, keySearcher.String(cmp.Or(e.Searcher, noSearcher))}
 	o.matches.Record(ctx, int64(len(e.Matches)), o.measured, metric.WithAttributes(attributes...))
 	if hasFailed(e) {
 		attributes = append(attributes, keyErrorType.String(errorType(e.Err)))
@@ -106,7 +107,8 @@ func (o *observer) search(ctx context.Context, e *toolsearch.SearchEvent) {
 
 func (o *observer) load(ctx context.Context, e *toolsearch.LoadEvent) {
 	attributes := []attribute.KeyValue{
-		keyLoaded.Int(len(e.Loaded)), keyUnloaded.Int(len(e.Unloaded)), keyRefused.Int(len(e.Refused)), keyChanged.Bool(e.ToolsChanged),
+		attribute.Int("toolsearch.loaded", len(e.Loaded)), attribute.Int("toolsearch.unloaded", len(e.Unloaded)),
+		attribute.Int("toolsearch.refused", len(e.Refused)), attribute.Bool("toolsearch.tool_list.changed", e.ToolsChanged),
 	}
 	o.addTools(ctx, o.loads, e.Loaded)
 	o.addTools(ctx, o.unloads, e.Unloaded)
@@ -139,7 +141,8 @@ func (o *observer) catalog(ctx context.Context, e *toolsearch.CatalogEvent) {
 	o.size.Record(ctx, int64(e.Tools), o.measured)
 	o.refresh.Record(ctx, e.Duration.Seconds(), o.measured)
 	o.add(trace.SpanFromContext(ctx), "toolsearch.catalog",
-		keyTools.Int(e.Tools), keyAdded.Int(e.Added), keyRemoved.Int(e.Removed), keyGroups.StringSlice(e.Groups))
+		attribute.Int("toolsearch.tools", e.Tools), attribute.Int("toolsearch.added", e.Added),
+		attribute.Int("toolsearch.removed", e.Removed), attribute.StringSlice("toolsearch.groups", e.Groups))
 }
 
 func (o *observer) failure(ctx context.Context, e *toolsearch.FailureEvent) {
@@ -167,9 +170,6 @@ func (n *toolNames) attribute(name string) attribute.KeyValue {
 	if !n.known[name] {
 		if len(n.known) == maxToolNames {
 			return keyToolName.String("_OTHER")
-		}
-		if n.known == nil {
-			n.known = make(map[string]bool)
 		}
 		n.known[name] = true
 	}

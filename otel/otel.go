@@ -104,7 +104,7 @@ func WithContent() Option {
 // and toolsearch.tool.unloads. It multiplies their time series by the number of tools. Each
 // Observe and each Handler tells the first 1,000 names apart and calls all others "_OTHER".
 func WithToolNames() Option {
-	return func(s *settings) { s.names = new(toolNames) }
+	return func(s *settings) { s.names = &toolNames{known: make(map[string]bool)} }
 }
 
 // WithAttributes adds attributes to every span and every metric, such as the name of an agent to

@@ -1,6 +1,7 @@
 package otel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,35 +18,14 @@ import (
 
 // The span of a search, and what events of spans say.
 
-// Attributes of the semantic conventions. Go's package of the conventions does not have all of
-// them yet.
+// Attributes that several spans and metrics have. Those that begin with gen_ai are of the semantic conventions,
+// of which Go's package does not have all yet.
 const (
-	keyOperation  = attribute.Key("gen_ai.operation.name")
 	keyDataSource = attribute.Key("gen_ai.data_source.id")
-	keyQuery      = attribute.Key("gen_ai.retrieval.query.text")
-	keyDocuments  = attribute.Key("gen_ai.retrieval.documents")
 	keyToolName   = attribute.Key("gen_ai.tool.name")
 	keyErrorType  = attribute.Key("error.type")
-)
-
-// Attributes of this library.
-const (
-	keySearcher = attribute.Key("toolsearch.searcher")
-	keyMatches  = attribute.Key("toolsearch.matches")   // how many of the tools found the model got
-	keyTotal    = attribute.Key("toolsearch.total")     // tools that matched before the limit
-	keyNotFound = attribute.Key("toolsearch.not_found") // names that no tool has
-	keyLoaded   = attribute.Key("toolsearch.loaded")
-	keyUnloaded = attribute.Key("toolsearch.unloaded")
-	keyRefused  = attribute.Key("toolsearch.refused")
-	keyTokens   = attribute.Key("toolsearch.tokens") // estimated size of the definitions of the matches, or of the list of tools
-	keyChanged  = attribute.Key("toolsearch.tool_list.changed")
-	keyTools    = attribute.Key("toolsearch.tools")
-	keyAdded    = attribute.Key("toolsearch.added")
-	keyRemoved  = attribute.Key("toolsearch.removed")
-	keyPart     = attribute.Key("toolsearch.part")
-	keyGroup    = attribute.Key("toolsearch.group")
-	keyGroups   = attribute.Key("toolsearch.groups")
-	keyMessage  = attribute.Key("toolsearch.message") // the text of an error
+	keySearcher   = attribute.Key("toolsearch.searcher")
+	keyTokens     = attribute.Key("toolsearch.tokens") // estimated size of the definitions of the matches, or of the list of tools
 )
 
 // searchSpan makes the span of a search that has just ended. It returns the context of the span.
@@ -54,16 +34,22 @@ func (o *observer) searchSpan(ctx context.Context, e *toolsearch.SearchEvent) co
 	ctx, span := o.tracer.Start(ctx, "retrieval "+e.Tool,
 		trace.WithTimestamp(end.Add(-e.Duration)),
 		trace.WithSpanKind(trace.SpanKindClient), // the conventions' kind, even for a search within the program
-		trace.WithAttributes(keyOperation.String("retrieval"), keyDataSource.String(e.Tool)),
+		trace.WithAttributes(attribute.String("gen_ai.operation.name", "retrieval"), keyDataSource.String(e.Tool)),
 		trace.WithAttributes(o.attributes...))
 	defer span.End(trace.WithTimestamp(end))
 	if !span.IsRecording() {
 		return ctx
 	}
-	span.SetAttributes(keySearcher.String(searcherOf(e)), keyMatches.Int(len(e.Matches)), keyTotal.Int(e.Total),
-		keyNotFound.Int(len(e.NotFound)), keyTokens.Int(e.Tokens))
+	span.SetAttributes(
+		keySearcher.String(cmp.Or(e.Searcher, noSearcher)),
+		attribute.Int("toolsearch.matches", len(e.Matches)), // how many of the tools found the model got
+		attribute.Int("toolsearch.total", e.Total),          // that matched before the limit
+		attribute.Int("toolsearch.not_found", len(e.NotFound)),
+		keyTokens.Int(e.Tokens))
 	if o.content {
-		span.SetAttributes(keyQuery.String(strings.ToValidUTF8(e.Query, "\uFFFD")), keyDocuments.String(documents(e)))
+		span.SetAttributes(
+			attribute.String("gen_ai.retrieval.query.text", strings.ToValidUTF8(e.Query, "\uFFFD")),
+			attribute.String("gen_ai.retrieval.documents", documents(e)))
 	}
 	switch {
 	case e.Err == nil:
@@ -80,12 +66,8 @@ func (o *observer) searchSpan(ctx context.Context, e *toolsearch.SearchEvent) co
 // recovered from does not fail the span: the conventions leave out handled errors.
 func hasFailed(e *toolsearch.SearchEvent) bool { return e.Err != nil && len(e.Matches) == 0 }
 
-func searcherOf(e *toolsearch.SearchEvent) string {
-	if e.Searcher == "" {
-		return "none"
-	}
-	return e.Searcher
-}
+// noSearcher is the searcher of a selection by name, and of a search without a match.
+const noSearcher = "none"
 
 // documents returns the tools found in the form of the conventions: a list of identifiers and
 // scores.
@@ -101,10 +83,7 @@ func documents(e *toolsearch.SearchEvent) string {
 			list[i].Score = &e.Scores[i]
 		}
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return "[]"
-	}
+	text, _ := json.Marshal(list) // texts and finite numbers
 	return string(text)
 }
 
@@ -117,9 +96,9 @@ func searchFailure(e *toolsearch.SearchEvent) *toolsearch.FailureEvent {
 // failureAttributes returns a failure's attributes for metrics and spans. The configuration
 // bounds the groups.
 func failureAttributes(e *toolsearch.FailureEvent) []attribute.KeyValue {
-	attributes := []attribute.KeyValue{keyPart.String(e.Part), keyErrorType.String(errorType(e.Err))}
+	attributes := []attribute.KeyValue{attribute.String("toolsearch.part", e.Part), keyErrorType.String(errorType(e.Err))}
 	if e.Group != "" {
-		attributes = append(attributes, keyGroup.String(e.Group))
+		attributes = append(attributes, attribute.String("toolsearch.group", e.Group))
 	}
 	return attributes
 }
@@ -127,7 +106,7 @@ func failureAttributes(e *toolsearch.FailureEvent) []attribute.KeyValue {
 func (o *observer) failureEvent(span trace.Span, e *toolsearch.FailureEvent) {
 	attributes := failureAttributes(e)
 	if message := o.message(e.Err); message != "" {
-		attributes = append(attributes, keyMessage.String(message))
+		attributes = append(attributes, attribute.String("toolsearch.message", message))
 	}
 	o.add(span, "toolsearch.failure", attributes...)
 }

@@ -39,10 +39,6 @@ func hitsOf(ctx context.Context, s search.Searcher, q query) ([]hit, error) {
 	return answer.Hits, err
 }
 
-func TestPlainSearcherKeepsTheContract(t *testing.T) {
-	TestSearcher(t, altering(func(_ query, hits []hit) []hit { return hits }))
-}
-
 // A searcher that knows neither "+" nor namespaces can keep the contract.
 func TestSearcherByTheDocKeepsTheContract(t *testing.T) {
 	TestSearcher(t, func(_ context.Context, d docs) (search.Searcher, error) { return commonWords(d), nil })
