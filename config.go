@@ -177,7 +177,8 @@ type Limits struct {
 
 	// MaxLoaded is the largest number of loaded tools that are visible at once. The tools least recently found or
 	// called are hidden again, except those whose call is under way. A search brings them back. A model that
-	// searches natively keeps what it found. Zero means no limit.
+	// searches natively keeps what it found, and so does a conversation that defines its tools by ProtocolAnchored.
+	// Zero means no limit.
 	MaxLoaded int
 
 	// SearchTimeout bounds the time that the searches of one message of the model take together. After that the
@@ -334,7 +335,7 @@ func (config *Config) withDefaults() (*Config, error) {
 	}
 	filled := *config
 	switch {
-	case filled.Protocol < ProtocolToolSearch || filled.Protocol > ProtocolNativeServer:
+	case filled.Protocol < ProtocolToolSearch || filled.Protocol > ProtocolAnchored:
 		return nil, fmt.Errorf("toolsearch: unknown Protocol %d", filled.Protocol)
 	case filled.UseModelToolSearch && filled.Protocol != ProtocolToolSearch && filled.Protocol != ProtocolNativeDeferred:
 		return nil, fmt.Errorf("toolsearch: UseModelToolSearch means %v, but Protocol is %v; set Protocol alone",

@@ -11,6 +11,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/anchor"
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
@@ -30,6 +31,7 @@ type engine struct {
 	events   eventSink
 	mode     mode
 	editions *editions
+	told     seenTexts // what FailureEvents say once of ProtocolAnchored
 	names    metaNames
 	metas    map[wording.Form][]tool.BaseTool // the search tool comes first; the texts are for what the model sees of the hidden tools
 }
@@ -116,13 +118,13 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		return nil, err
 	}
 	r := &run{
-		edition: edition, config: e.config, mode: e.mode, events: e.events,
+		edition: edition, config: e.config, mode: e.mode, events: e.events, told: &e.told,
 		tools: view.Tools, scope: unfiltered, yielded: make(map[string]bool),
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(unfiltered.allowed)
-	if r.session == nil && e.mode.fixesList() { // which does not show what is loaded
-		r.session = NewSession()
+	if r.session == nil && (e.mode.fixesList() || e.mode.anchors()) { // the tool list does not show what is loaded, or where
+		r.session, r.isAlone = NewSession(), true
 	}
 	if e.config.Filter != nil {
 		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
@@ -257,7 +259,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	if !e.events.listens() {
 		return
 	}
-	change.ToolsChanged = next != nil && r.notebook.RecordList(next.tools)
+	change.ToolsChanged = next != nil && r.notebook.RecordList(r.onWire(next.tools))
 	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
 		return
 	}
@@ -316,8 +318,8 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 	return change
 }
 
-// lastWord edits the history once more, and returns the options of the model call.
-func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) []model.Option {
+// lastWord edits the history once more, and returns the context and the options of the model call.
+func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) (context.Context, []model.Option) {
 	options := model.GetCommonOptions(nil, opts...)
 	isTool := func(name string) bool {
 		_, dynamic := r.scope.named(name)
@@ -340,7 +342,10 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	if r.mode.fixesList() {
 		r.notebook.SetDefined(r.definedBy(t))
 	}
-	return opts
+	if plan := r.plan(ctx, t, options.Tools); plan != nil {
+		ctx = anchor.With(ctx, plan)
+	}
+	return ctx, opts
 }
 
 // afterModel replaces the calls of the model's message that cannot be run as they are, and
@@ -381,6 +386,7 @@ func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) er
 		return err
 	}
 	e.report(ctx, r, e.recordLoaded(r, loaded), nil)
+	r.checkTransport(ctx)
 	return nil
 }
 
@@ -422,6 +428,8 @@ func modeOf(p Protocol, agentic bool) mode {
 		return serverMode
 	case ProtocolDispatch:
 		return dispatchMode
+	case ProtocolAnchored:
+		return anchoredMode
 	default:
 		return textMode
 	}

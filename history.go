@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 )
@@ -114,6 +115,20 @@ func nextCall(calls []callView, id string) (call *callView, byOrder bool) {
 
 // result returns the first part of an answer.
 func (t *transcript) result(a *answer) *resultView { return &t.views[a.view].results[a.result] }
+
+// loading returns the parts of an answer that may load tools, if it is the result of a loader.
+func (t *transcript) loading(a *answer, names *metaNames) iter.Seq[*resultView] {
+	return func(yield func(*resultView) bool) {
+		results := t.views[a.view].results
+		for j := a.result; j < len(results) && (j == a.result || results[j].part > 0); j++ {
+			result := &results[j]
+			name := cmp.Or(result.name, a.called)
+			if (names.isLoader(name) || result.native && names.isLoaderName(name)) && !yield(result) {
+				return
+			}
+		}
+	}
+}
 
 // calledBefore returns the name of the tool called with an id in the latest rounds, or "".
 func (t *transcript) calledBefore(id string, names *metaNames) string {

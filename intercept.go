@@ -40,6 +40,9 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 	if !dispatches {
 		refused = call.name
 		s = k.standInFor(call.name)
+		if doc, dynamic := c.named(call.name); s == nil && dynamic && k.isOutdated(doc) {
+			s = k.misuse(ctx, doc, call.args)
+		}
 	} else {
 		name, arguments = readDispatch(call.args)
 		refused = cmp.Or(name, call.name)
@@ -96,6 +99,16 @@ func (k *callable) misuse(ctx context.Context, doc int, arguments string) *stand
 		return nil
 	}
 	return &standIn{MisusedTool: d.Name, Problem: problem}
+}
+
+// isOutdated reports whether the conversation has another definition of a tool than the catalog, which the call
+// has to fit.
+func (k *callable) isOutdated(doc int) bool {
+	if !k.run.mode.anchors() {
+		return false
+	}
+	info := k.run.scope.docs[doc].Info
+	return slices.ContainsFunc(k.run.session.definitions(), func(a anchored) bool { return a.Name == info.Name && a.Hash != hashOfTool(info) })
 }
 
 func (k *callable) isLoaded(doc int) bool {

@@ -123,31 +123,31 @@ func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _
 	return &rewritten[M]{inner, m.lastWord}, nil
 }
 
-func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
+func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model.Option) (context.Context, []M, []model.Option) {
 	r, err := m.engine.run(ctx)
 	if err != nil {
-		return messages, opts
+		return ctx, messages, opts
 	}
 	t := read(m.codec, messages, &r.names)
 	defer t.release()
-	opts = m.engine.lastWord(ctx, r, t, opts)
-	return apply(m.codec, messages, t), opts
+	ctx, opts = m.engine.lastWord(ctx, r, t, opts)
+	return ctx, apply(m.codec, messages, t), opts
 }
 
 // rewritten is a model whose input and options are rewritten before each call. To Eino's callbacks it is
 // the inner model.
 type rewritten[M adk.MessageType] struct {
 	inner   model.BaseModel[M]
-	rewrite func(ctx context.Context, input []M, opts []model.Option) ([]M, []model.Option)
+	rewrite func(ctx context.Context, input []M, opts []model.Option) (context.Context, []M, []model.Option)
 }
 
 func (w *rewritten[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
-	input, opts = w.rewrite(ctx, input, opts)
+	ctx, input, opts = w.rewrite(ctx, input, opts)
 	return w.inner.Generate(ctx, input, opts...)
 }
 
 func (w *rewritten[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
-	input, opts = w.rewrite(ctx, input, opts)
+	ctx, input, opts = w.rewrite(ctx, input, opts)
 	return w.inner.Stream(ctx, input, opts...)
 }
 
@@ -200,7 +200,9 @@ func WithoutNative[M adk.MessageType](chatModel model.BaseModel[M]) model.BaseMo
 	return &rewritten[M]{chatModel, withoutNative[M]}
 }
 
-func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []model.Option) ([]M, []model.Option) {
+func withoutNative[M adk.MessageType](
+	ctx context.Context, messages []M, opts []model.Option,
+) (context.Context, []M, []model.Option) {
 	codec, given := codecOf[M](), model.GetCommonOptions(nil, opts...)
 	var found []*schema.ToolInfo
 	t := read(codec, messages, &metaNames{})
@@ -213,7 +215,7 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 	}
 	messages = apply(codec, messages, t)
 	if given.ToolSearchTool == nil && len(given.DeferredTools) == 0 && len(found) == 0 {
-		return messages, opts
+		return ctx, messages, opts
 	}
 	isHidden := func(t *schema.ToolInfo) bool { return !conversation.IsLoadedByAny(t) }
 	loaded := slices.DeleteFunc(slices.Clone(given.DeferredTools), isHidden)
@@ -223,6 +225,6 @@ func withoutNative[M adk.MessageType](_ context.Context, messages []M, opts []mo
 			tools = append(tools, t)
 		}
 	}
-	return messages, append(opts[:len(opts):len(opts)],
+	return ctx, messages, append(opts[:len(opts):len(opts)],
 		model.WithTools(tools), model.WithDeferredTools(nil), model.WithToolSearchTool(nil))
 }

@@ -15,6 +15,7 @@ import (
 //
 //	mode         tools go to the model as    search results are
 //	text         ordinary, once loaded       texts
+//	anchored     ordinary, once loaded       texts; a transport moves the tools behind them
 //	deferred     deferred                    native, or texts that become native on the wire
 //	references   ordinary, once loaded       texts that become native on the wire
 //	server       deferred                    the provider's own
@@ -36,6 +37,7 @@ type mode int
 
 const (
 	textMode         mode = iota // works with every model that calls tools
+	anchoredMode                 // of ProtocolAnchored: a transport moves the listed definitions
 	dispatchMode                 // of ProtocolDispatch: results define the tools
 	deferredMode                 // for agentic models: results are native in the history
 	chatDeferredMode             // for chat models: native results in the history would make Eino's reduction end the run
@@ -47,7 +49,10 @@ const (
 func (m mode) fixesList() bool { return m == dispatchMode }
 
 // listsCalled reports whether the ordinary tool list gets the tools that the model calls.
-func (m mode) listsCalled() bool { return m == textMode }
+func (m mode) listsCalled() bool { return m == textMode || m == anchoredMode }
+
+// anchors reports whether a transport may move loaded tools from the list into the conversation.
+func (m mode) anchors() bool { return m == anchoredMode }
 
 // answersNatively reports whether tool_search itself answers with native results.
 func (m mode) answersNatively() bool { return m == deferredMode }

@@ -59,6 +59,15 @@ const (
 	// search to its provider. The middleware does not see what the provider finds, so no
 	// policy for tools that are not loaded applies.
 	ProtocolNativeServer
+
+	// ProtocolAnchored is ProtocolToolSearch with a tool list that never changes on the wire: the
+	// definitions of loaded tools go into the conversation, behind the results that found them, and
+	// the model calls the tools by their names. AnchoredTransport moves them there. It has to be the
+	// transport of the HTTP client that the model's adapter uses, and the model has to take added
+	// definitions: docs/anchored.md names those that do. In any other case the protocol works as
+	// ProtocolToolSearch does, and a FailureEvent says so. Use it with a Session that lasts as long as
+	// the conversation.
+	ProtocolAnchored
 )
 
 // ProtocolFor returns the native protocol of a chat model whose adapter is known to support
@@ -183,7 +192,7 @@ func (p Protocol) index() search.Indexer {
 // String returns the protocol's name, such as "tool_search".
 func (p Protocol) String() string {
 	names := [...]string{"tool_search", "regexp", "search_add", "ranked", "dispatch",
-		"native_deferred", "native_references", "native_server"}
+		"native_deferred", "native_references", "native_server", "anchored"}
 	if p < 0 || int(p) >= len(names) {
 		return fmt.Sprintf("Protocol(%d)", int(p))
 	}

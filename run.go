@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
@@ -22,6 +23,7 @@ type run struct {
 	config *Config
 	mode   mode
 	events eventSink
+	told   *seenTexts // the engine's: what is told once
 
 	scope      scope
 	tools      []tool.BaseTool // dynamic tools the agent can run
@@ -31,9 +33,13 @@ type run struct {
 	hasYielded bool            // whether names went to the tools of later middlewares too
 	names      metaNames       // the meta-tools', and which default names belong to other tools
 
-	session  *Session // nil means none
-	notebook conversation.Notebook
-	effects  sync.Map // text of a meta-tool's result -> effect
+	session    *Session        // nil means none
+	isAlone    bool            // the session ends with the run
+	changed    map[string]bool // under ProtocolAnchored: the tools that changed since they were defined
+	planned    map[string]bool // under ProtocolAnchored: the tools that earlier model calls defined in the conversation
+	unreported atomic.Bool     // under ProtocolAnchored: the transport has not reported on the last model call
+	notebook   conversation.Notebook
+	effects    sync.Map // text of a meta-tool's result -> effect
 }
 
 // shown returns a function that says whether the model's next request defines a tool, whatever the calls of its last
@@ -58,7 +64,7 @@ func (r *run) shown() func(doc int) bool {
 // unset Index is Eino's, bit for bit.
 func (r *run) sendsDefinitions() bool {
 	return r.isInAgent() && !takesPatterns(r.scope.searcher) &&
-		(r.config.Protocol == ProtocolRanked || r.mode.fixesList() || r.mode.isNative() && r.config.Index != nil)
+		(r.config.Protocol == ProtocolRanked || r.mode.fixesList() || (r.mode.isNative() || r.mode.anchors()) && r.config.Index != nil)
 }
 
 // countsCalls reports whether a call to a hidden tool loads it.

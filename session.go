@@ -2,10 +2,17 @@ package toolsearch
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/anchor"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
 // A conversation's loaded tools. A Session serves programs that do not store the messages of tools,
@@ -22,8 +29,10 @@ import (
 // Session marshals as a JSON list of names. It is safe for concurrent use. Its zero value is an empty
 // session.
 type Session struct {
-	mu    sync.Mutex
-	names []string // in the order of their first loading
+	mu       sync.Mutex
+	names    []string   // in the order of their first loading
+	anchored []anchored // under ProtocolAnchored: what the conversation defines, in the order of the first definitions
+	moves    bool       // the last request could have its definitions in the conversation
 }
 
 // maxSessionNames bounds a session. The oldest name is forgotten first.
@@ -45,22 +54,75 @@ func (s *Session) Loaded() []string {
 	return slices.Clone(s.names)
 }
 
-// MarshalJSON implements json.Marshaler. It writes a list of names.
+// MarshalJSON implements json.Marshaler. It writes a list of names and, after ProtocolAnchored, of what the
+// conversation defines.
 func (s *Session) MarshalJSON() ([]byte, error) {
-	return json.Marshal(append([]string{}, s.Loaded()...))
+	list := []any{}
+	for _, name := range s.Loaded() {
+		list = append(list, name)
+	}
+	for _, tool := range s.definitions() {
+		list = append(list, tool)
+	}
+	return json.Marshal(list)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It replaces everything in the session.
 func (s *Session) UnmarshalJSON(text []byte) error {
-	var names []string
-	if err := json.Unmarshal(text, &names); err != nil {
-		return fmt.Errorf("toolsearch: a session is a list of names: %w", err)
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return fmt.Errorf("toolsearch: a session is a list of names and definitions: %w", err)
 	}
-	read := NewSession(names...)
+	read := &Session{}
+	var names []string
+	for i, element := range list {
+		var name string
+		var tool anchored
+		switch {
+		case json.Unmarshal(element, &name) == nil:
+			names = append(names, name)
+		case json.Unmarshal(element, &tool) == nil:
+			read.anchored = keepAnchored(read.anchored, tool)
+		default:
+			return fmt.Errorf("toolsearch: a session is a list of names and definitions; element %d is neither", i)
+		}
+	}
+	read.update(names, nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names = read.names
+	s.names, s.anchored, s.moves = read.names, read.anchored, len(read.anchored) > 0
 	return nil
+}
+
+// definitions returns what the conversation defines. It must not be changed.
+func (s *Session) definitions() []anchored {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.anchored
+}
+
+// define replaces what the conversation has of a tool, unless another run has changed that.
+func (s *Session) define(before, next anchored) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.IndexFunc(s.anchored, func(a anchored) bool { return a.Name == next.Name })
+	if at < 0 && before.Name == "" || at >= 0 && slices.Equal(s.anchored[at].Steps, before.Steps) {
+		s.anchored = keepAnchored(s.anchored, next)
+	}
+}
+
+// setMoves records whether the last request could have its definitions in the conversation.
+func (s *Session) setMoves(moves bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.moves = moves
+}
+
+// movesTools reports what setMoves recorded.
+func (s *Session) movesTools() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.moves
 }
 
 // update adds the names that the session does not have, at the end, and removes others.
@@ -80,6 +142,56 @@ func (s *Session) update(add, remove []string) {
 		return isSeen
 	})
 	s.names = all[max(0, len(all)-maxSessionNames):]
+}
+
+// anchored is what the conversation has of one tool.
+type anchored struct {
+	Name  string        `json:"name"`
+	Hash  string        `json:"hash"` // of the definition in the catalog when the last step was new
+	Steps []anchor.Step `json:"steps"`
+}
+
+// Bounds on what a session keeps of definitions. What does not fit is defined anew by each request.
+const (
+	maxSteps         = 8       // of a tool
+	maxAnchoredBytes = 1 << 20 // of all tools
+)
+
+// size returns the bytes that count towards maxAnchoredBytes.
+func (a *anchored) size() (n int) {
+	for _, step := range a.Steps {
+		n += len(a.Name) + len(step.At.Call) + len(step.At.Text) + len(step.JSON)
+	}
+	return n
+}
+
+// keepAnchored returns what is kept of tools and one more.
+func keepAnchored(tools []anchored, tool anchored) []anchored {
+	size, at := tool.size(), len(tools)
+	for i := range tools {
+		if tools[i].Name == tool.Name {
+			at = i
+			continue
+		}
+		size += tools[i].size()
+	}
+	if len(tool.Steps) == 0 || len(tool.Steps) > maxSteps || size > maxAnchoredBytes {
+		return tools
+	}
+	return append(append(slices.Clone(tools[:at]), tool), tools[min(at+1, len(tools)):]...)
+}
+
+// hashOf identifies texts.
+func hashOf(texts ...string) string {
+	h := sha256.New()
+	for _, text := range texts {
+		fmt.Fprintf(h, "%d %s", len(text), text)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+func hashOfTool(info *schema.ToolInfo) string {
+	return hashOf(info.Name, info.Desc, schemacheck.JSON(info))
 }
 
 // sessionKey is the context key of a session.

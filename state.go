@@ -26,6 +26,9 @@ import (
 // first loading: tools of the tool list come before tools that only the history loads.
 func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversation.LoadSet, error) {
 	limit := r.config.Limits.MaxLoaded
+	if r.mode.anchors() && r.session.movesTools() { // the list does not grow
+		limit = 0
+	}
 	s := conversation.NewLoadSet(len(r.scope.docs))
 	s.Add(r.always...)
 	r.addMarked(s, given)
@@ -101,12 +104,8 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 			}
 		}
 		for _, a := range t.answers[round.from:round.to] {
-			results := t.views[a.view].results
-			for j := a.result; j < len(results) && (j == a.result || results[j].part > 0); j++ {
-				result := &results[j]
-				if name := cmp.Or(result.name, a.called); r.names.isLoader(name) || result.native && r.names.isLoaderName(name) {
-					r.replayResult(s, result, a.call, settled)
-				}
+			for result := range t.loading(&a, &r.names) {
+				r.replayResult(s, result, a.call, settled)
 			}
 		}
 	}

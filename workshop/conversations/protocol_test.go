@@ -437,8 +437,9 @@ func TestProtocolString(t *testing.T) {
 		toolsearch.ProtocolNativeDeferred:   "native_deferred",
 		toolsearch.ProtocolNativeReferences: "native_references",
 		toolsearch.ProtocolNativeServer:     "native_server",
+		toolsearch.ProtocolAnchored:         "anchored",
 		-1:                                  "Protocol(-1)",
-		8:                                   "Protocol(8)",
+		9:                                   "Protocol(9)",
 	} {
 		assert.Equal(t, want, protocol.String())
 	}
@@ -457,14 +458,14 @@ func TestProtocolConfigs(t *testing.T) {
 			assert.ErrorContains(t, o.err, name, "%v: a static tool named %s", d.protocol, name)
 		}
 	}
-	for p := toolsearch.ProtocolRegexp; p <= toolsearch.ProtocolNativeServer; p++ {
+	for p := toolsearch.ProtocolRegexp; p <= toolsearch.ProtocolAnchored; p++ {
 		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: testtools.NewsTools(), UseModelToolSearch: true, Protocol: p})
 		if p != toolsearch.ProtocolNativeDeferred {
 			assert.ErrorContains(t, err, "UseModelToolSearch means native_deferred", "%v", p)
 			assert.ErrorContains(t, err, p.String())
 		}
 	}
-	for _, p := range []toolsearch.Protocol{-1, toolsearch.ProtocolNativeServer + 1} {
+	for _, p := range []toolsearch.Protocol{-1, toolsearch.ProtocolAnchored + 1} {
 		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: p})
 		assert.Error(t, err, "Protocol %d", p)
 	}

@@ -2,6 +2,7 @@ package nativetest
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -26,14 +27,20 @@ type adapter[M adk.MessageType] struct {
 	new  func(ctx context.Context, url string) (model.BaseModel[M], error)
 }
 
+// anchoring is a client whose transport takes the models of these tests for such as accept definitions in the
+// conversation. Requests of other protocols pass it as they are.
+func anchoring() *http.Client {
+	return &http.Client{Transport: toolsearch.AnchoredTransport(nil, "gpt", "claude", provider.Outdated)}
+}
+
 const key = "no key, the server is a script"
 
 var messageAdapters = []adapter[*schema.Message]{
 	{"claude", provider.Messages, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-		return claude.NewChatModel(ctx, &claude.Config{BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000})
+		return claude.NewChatModel(ctx, &claude.Config{BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000, HTTPClient: anchoring()})
 	}},
 	{"openai", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-		return openai.NewChatModel(ctx, &openai.ChatModelConfig{BaseURL: url, APIKey: key, Model: "gpt"})
+		return openai.NewChatModel(ctx, &openai.ChatModelConfig{BaseURL: url, APIKey: key, Model: "gpt", HTTPClient: anchoring()})
 	}},
 }
 
@@ -41,10 +48,10 @@ var messageAdapters = []adapter[*schema.Message]{
 // model's.
 var agenticAdapters = []adapter[*schema.AgenticMessage]{
 	{"agenticopenai", provider.Responses, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
-		return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: "gpt"})
+		return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: "gpt", HTTPClient: anchoring()})
 	}},
 	{"agenticopenai-chat", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
-		return agenticopenai.NewChatModel(ctx, &agenticopenai.ChatConfig{BaseURL: url, APIKey: key, Model: "gpt"})
+		return agenticopenai.NewChatModel(ctx, &agenticopenai.ChatConfig{BaseURL: url, APIKey: key, Model: "gpt", HTTPClient: anchoring()})
 	}},
 }
 

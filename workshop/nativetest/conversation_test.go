@@ -206,6 +206,7 @@ type dialect struct {
 var dialects = []dialect{
 	{name: "default"},
 	{name: "deferred", adapters: "agenticopenai", hidden: true, config: toolsearch.Config{UseModelToolSearch: true}},
+	{name: "anchored", config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}},
 	{name: "references", adapters: "claude", config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}},
 }
 

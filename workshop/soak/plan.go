@@ -276,7 +276,7 @@ func (p *plan) protocol(random *rand.Rand) toolsearch.Protocol {
 }
 
 // protocols is how many there are.
-const protocols = int(toolsearch.ProtocolNativeServer) + 1
+const protocols = int(toolsearch.ProtocolAnchored) + 1
 
 // has reports whether one of the other middlewares is there.
 func (p *plan) has(names ...string) bool {

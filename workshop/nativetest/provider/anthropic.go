@@ -35,6 +35,7 @@ func (r *request) readMessages() {
 			r.callable = append(r.callable, name)
 		}
 	}
+	r.callable = append(r.callable, c.added...)
 }
 
 func (r *request) readAnthropicTool(i int, tool object) {

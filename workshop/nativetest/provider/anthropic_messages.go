@@ -16,6 +16,7 @@ type conversation struct {
 	open    []string        // calls of the last assistant message
 	at      int             // the number of that message
 	found   []string        // tools that a result refers to
+	added   []string        // tools that system messages define
 }
 
 func (c *conversation) read(messages []object) {
@@ -23,11 +24,14 @@ func (c *conversation) read(messages []object) {
 	must(text(messages[0], "role") == "user", "messages: first message must use the \"user\" role")
 	for i, m := range messages {
 		role, blocks := text(m, "role"), blocksOf(m, i, len(messages))
-		must(role == "assistant" || role == "user", "messages.%d.role: Input should be 'user' or 'assistant'", i)
-		if role == "assistant" {
+		switch {
+		case role == "assistant":
 			c.readAssistant(i, blocks)
-		} else {
+		case role == "user":
 			c.readUser(i, blocks)
+		default:
+			must(role == "system" && c.request.model != Outdated, "messages.%d.role: Input should be 'user' or 'assistant'", i)
+			c.readSystem(i, blocks, messages)
 		}
 	}
 	c.mustBeAnswered()
@@ -87,6 +91,41 @@ func (c *conversation) readAssistant(i int, blocks []object) {
 		}
 	}
 	must(searching == "", "messages.%d: `server_tool_use` block %s has no result block after it", i, searching)
+}
+
+// readSystem reads a system message. It follows a user's message and precedes one of the model, or is the last.
+func (c *conversation) readSystem(i int, blocks, messages []object) {
+	after := i + 1
+	for after < len(messages) && text(messages[after], "role") == "system" {
+		after++
+	}
+	must(len(c.open) == 0 && text(messages[i-1], "role") != "assistant" &&
+		(after == len(messages) || text(messages[after], "role") == "assistant"),
+		"messages.%d: a `system` message must immediately follow a `user` message, "+
+			"and must be the last message or be followed by an `assistant` message.", i)
+	for j, b := range blocks {
+		place, kind := fmt.Sprintf("messages.%d.content.%d", i, j), text(b, "type")
+		if kind == "text" {
+			continue
+		}
+		tool, _ := b["tool"].(object)
+		must(c.request.inline && (kind == "tool_addition" && text(tool, "type") == "tool_definition" ||
+			kind == "tool_removal" && text(tool, "type") == "tool_reference"),
+			"%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'text'", place, kind)
+		name := text(tool, "name")
+		if kind == "tool_removal" {
+			must(c.request.tools[name] != nil, "%s.tool: Tool reference '%s' not found in available tools", place, name)
+		} else {
+			definition, _ := tool["definition"].(object)
+			c.request.readAnthropicTool(j, definition)
+			name = text(definition, "name")
+			c.request.tools[name] = definition
+		}
+		c.added = slices.DeleteFunc(c.added, func(added string) bool { return added == name })
+		if kind == "tool_addition" {
+			c.added = append(c.added, name)
+		}
+	}
 }
 
 // readUser reads a user message. After an assistant message it must begin with the results of

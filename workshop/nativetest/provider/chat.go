@@ -16,7 +16,7 @@ func (r *request) readChat() {
 	const wrong = "Invalid 'messages': expected a list of at least one message."
 	messages := list(r.body, "messages", wrong)
 	must(len(messages) > 0, wrong)
-	readChatMessages(messages)
+	r.readChatMessages(messages)
 }
 
 func (r *request) readChatTools() {
@@ -26,8 +26,13 @@ func (r *request) readChatTools() {
 		"but got an empty array instead.")
 	must(len(tools) <= 128, "Invalid 'tools': array too long. Expected an array with maximum length 128, "+
 		"but got an array with length %d instead.", len(tools))
+	r.defineChat(tools, "tools")
+}
+
+// defineChat reads the definitions in the tool list, or in a system message of Kimi K3.
+func (r *request) defineChat(tools []object, list string) {
 	for i, tool := range tools {
-		place := fmt.Sprintf("tools[%d]", i)
+		place := fmt.Sprintf("%s[%d]", list, i)
 		function, isObject := tool["function"].(object)
 		mustBeGiven(tool["type"] != nil, place+".type")
 		must(tool["type"] == "function", "Invalid value: '%v'. Supported values are: 'function' and 'custom'.", tool["type"])
@@ -79,7 +84,7 @@ func mustBeName(name, place string) {
 
 // readChatMessages checks that a message with calls is followed directly by the results of all
 // its calls.
-func readChatMessages(messages []object) {
+func (r *request) readChatMessages(messages []object) {
 	var open []string // calls without a result
 	mustBeAnswered := func() {
 		must(len(open) == 0, "An assistant message with 'tool_calls' must be followed by tool messages "+
@@ -90,6 +95,10 @@ func readChatMessages(messages []object) {
 		role, id := text(m, "role"), text(m, "tool_call_id")
 		if role != "tool" {
 			mustBeAnswered()
+		}
+		if m["tools"] != nil {
+			r.readDeclaration(m, i, role)
+			continue
 		}
 		checkContent(m, i, role)
 		if role == "tool" {
@@ -107,6 +116,18 @@ func readChatMessages(messages []object) {
 		}
 	}
 	mustBeAnswered()
+}
+
+// readDeclaration reads a message that defines tools, as Kimi K3 accepts it.
+func (r *request) readDeclaration(m object, i int, role string) {
+	place := fmt.Sprintf("messages[%d]", i)
+	_, hasContent := m["content"]
+	must(r.inline && role == "system", "Unknown parameter: '%s.tools'.", place)
+	must(!hasContent, "Invalid '%s': a system message with tools must not have content.", place)
+	const wrong = "Invalid '%s.tools': expected a list of at least one tool."
+	tools := list(m, "tools", wrong, place)
+	must(len(tools) > 0, wrong, place)
+	r.defineChat(tools, place+".tools")
 }
 
 func checkContent(m object, i int, role string) {

@@ -103,7 +103,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	req := &request{}
 	var answer reply
 	fault := broken(func() {
-		req.read(s.api, body)
+		req.read(s.api, body, r.Header)
 		answer = s.next(req)
 	})
 	s.got = append(s.got, Request{Body: body, Stream: req.stream, Callable: req.callable, Refused: string(fault)})

@@ -101,7 +101,7 @@ func TestRules(t *testing.T) {
 		{messages, `{"role": "user", "content": "Hi"}`, `{"role": "user", "content": ""}`, "text content blocks must be non-empty"},
 		{messages, `{"role": "user", "content": "Hi"}`, `{"role": "user", "content": " "}`, "non-whitespace"},
 		{messages, `{"role": "user", "content": "Hi"}`, `{"role": "user", "content": []}`, "non-empty content"},
-		{messages, `{"role": "user", "content": [{"type": "text", "text": "What`, `{"role": "system", "content": [{"type": "text", "text": "What`, "messages.1.role"},
+		{messages, `{"role": "user", "content": [{"type": "text", "text": "What`, `{"role": "developer", "content": [{"type": "text", "text": "What`, "messages.1.role"},
 		{messages, `"id": "b"`, `"id": "a"`, "ids must be unique"},
 		{messages, `"id": "b"`, `"id": "b b"`, "id: String should match pattern"},
 		{messages, `"id": "b", "name": "clock", "input": {}`, `"id": "b", "name": "clock", "input": null`, "Input should be a valid dictionary"},

@@ -110,6 +110,8 @@ func (r *request) readItems(items []object) (found []string) {
 			}
 			must(isServer || open[call] == callOf[kind], "No tool call found for %s with call_id %s.", words, call)
 			delete(open, call)
+		case "additional_tools":
+			r.readAdditional(item, place)
 		case "reasoning":
 		default:
 			must(false, "Invalid value: '%s'.", kind)
@@ -119,6 +121,18 @@ func (r *request) readItems(items []object) (found []string) {
 		must(open[call] == "", "No tool output found for %s %s.", strings.ReplaceAll(open[call], "_", " "), call)
 	}
 	return found
+}
+
+// readAdditional reads an item that defines tools.
+func (r *request) readAdditional(item object, place string) {
+	must(r.inline, "Invalid value: 'additional_tools'.")
+	must(text(item, "role") == "developer", "Invalid value: '%s'. Supported values are: 'developer'.", text(item, "role"))
+	tools := list(item, "tools", "Missing required parameter: '%s.tools'.", place)
+	mustBeGiven(len(tools) > 0, place+".tools")
+	for i, tool := range tools {
+		r.defineResponse(tool, fmt.Sprintf("%s.tools[%d]", place, i))
+		r.callable = append(r.callable, text(tool, "name"))
+	}
 }
 
 func mustBeID(id, prefix, place string) {

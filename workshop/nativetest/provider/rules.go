@@ -22,6 +22,7 @@ type request struct {
 	model    string
 	callable []string
 	tools    map[string]object // name -> definition, for all tools of the request
+	inline   bool              // the request may define tools in its messages
 	search   string            // the provider's own search tool: its name on Messages, its execution on Responses
 }
 
@@ -63,10 +64,14 @@ func refuse(w http.ResponseWriter, api API, f fault) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-func (r *request) read(api API, body []byte) {
+// Outdated is a model that accepts no definitions in the conversation.
+const Outdated = "outdated"
+
+func (r *request) read(api API, body []byte, header http.Header) {
 	err := json.Unmarshal(body, &r.body)
 	must(err == nil, "We could not parse the JSON body of your request: %v", err)
 	r.stream, r.model, r.tools = flag(r.body, "stream"), text(r.body, "model"), map[string]object{}
+	r.inline = r.model != Outdated && (api != Messages || slices.Contains(header.Values("Anthropic-Beta"), "inline-tools-2026-09-15"))
 	switch api {
 	case Messages:
 		r.readMessages()

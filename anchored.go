@@ -1,0 +1,255 @@
+package toolsearch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/anchor"
+	"github.com/eino-toolsearch/toolsearch/internal/conversation"
+)
+
+// Where ProtocolAnchored defines loaded tools.
+//
+// The middleware lists them as ProtocolToolSearch does. A plan in the context of the model call says
+// where in the conversation each belongs, and the transport moves it there and reports what the
+// request had. The session keeps the report: a definition keeps its place and its bytes.
+//
+//	history, session -> plan -> transport -> report -> session
+//
+// A definition without a place yet goes behind the first result that found the tool, or the first call
+// of it; without either, to the end of the conversation as it is now. If the message that it stood
+// behind is gone, it goes behind the first result or call that remains, or the user's first message.
+
+// AnchoredTransport returns a transport that moves the tools loaded under [ProtocolAnchored] from the tool
+// list of a request into its conversation. Give it to the model's adapter in an HTTP client:
+//
+//	HTTPClient: &http.Client{Transport: toolsearch.AnchoredTransport(nil)}
+//
+// base sends the requests; nil means [http.DefaultTransport]. It knows the requests of Chat Completions, of
+// Anthropic's Messages and of OpenAI's Responses, and by default only sends definitions in this form to models
+// whose documents say that they take them: docs/anchored.md lists them. accepts names other models that take
+// them, such as "my-kimi" or "kimi-k4*", where the asterisk is the rest of the name. Every other request passes as
+// it is. A model that refuses added definitions gets the request once more with the ordinary list, which is
+// also how its later requests go. The transport is safe for concurrent use.
+func AnchoredTransport(base http.RoundTripper, accepts ...string) http.RoundTripper {
+	return anchor.Transport(base, accepts...)
+}
+
+// A course is the messages of a model call as places.
+type course struct {
+	now     anchor.At
+	results map[anchor.At]bool // the places behind results
+	turns   []anchor.At        // the places behind the user's turns
+	first   map[int]anchor.At  // by document: the place behind the first result that loads it or that its call has
+}
+
+// courseOf reads the places of a transcript that is ready to be sent.
+func (r *run) courseOf(t *transcript) *course {
+	c := &course{results: make(map[anchor.At]bool), first: make(map[int]anchor.At)}
+	nth := make(map[string]int)
+	isTurn, next := false, 0
+	for i := range t.views {
+		v := &t.views[i]
+		isOwn := v.user && !v.dropped && !r.reminder.is(v)
+		isReminder := v.user && !v.dropped && !isOwn || t.inserted != nil && t.insertAt == i && t.inserted.user
+		if isTurn = isTurn && !v.assistant && len(v.results) == 0; !isTurn && (isOwn || isReminder) {
+			c.turns = append(c.turns, anchor.At{User: len(c.turns) + 1})
+			isTurn = true
+		}
+		if turn := len(c.turns) - 1; isOwn {
+			c.turns[turn].Text = cmp.Or(c.turns[turn].Text, hashOf(append(v.texts, v.text)...))
+			c.now = c.turns[turn]
+		}
+		for ; next < len(t.answers) && t.answers[next].view == i; next++ {
+			a := &t.answers[next]
+			id := t.result(a).callID
+			if id == "" {
+				continue
+			}
+			c.now = anchor.At{Call: id, Nth: nth[id]}
+			c.results[c.now] = true
+			nth[id]++
+			for _, doc := range r.broughtBy(t, a) {
+				if _, known := c.first[doc]; !known {
+					c.first[doc] = c.now
+				}
+			}
+		}
+	}
+	return c
+}
+
+// broughtBy returns the dynamic tools that an answer loads, and the tool whose call it answers.
+func (r *run) broughtBy(t *transcript, a *answer) (docs []int) {
+	for result := range t.loading(a, &r.names) {
+		docs = append(docs, r.effectOf(result).loads...)
+	}
+	if a.call != nil {
+		if doc, ok := r.calledDoc(a.call); ok {
+			docs = append(docs, doc)
+		}
+	}
+	return docs
+}
+
+// find returns a place of the session in this request. A user's turn that moved, since others before it are gone, is
+// found by its text. If the place is gone, find returns the first place that remains: of the document, if the catalog has
+// it, or else the user's first turn.
+func (c *course) find(at anchor.At, doc int, inCatalog bool) anchor.At {
+	if at.Call != "" && c.results[at] {
+		return at
+	}
+	for i := min(at.User, len(c.turns)) - 1; i >= 0; i-- {
+		if c.turns[i].Text == at.Text {
+			return c.turns[i]
+		}
+	}
+	first, hasFirst := c.first[doc]
+	switch {
+	case inCatalog && hasFirst:
+		return first
+	case len(c.turns) > 0:
+		return c.turns[0]
+	}
+	return anchor.At{}
+}
+
+// plan returns where the loaded tools of a model call are defined; nil means where the list has them. tools is
+// that list.
+func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo) *anchor.Plan {
+	if !r.mode.anchors() || r.hidesNone {
+		return nil
+	}
+	r.checkTransport(ctx)
+	c := r.courseOf(t)
+	if r.isAlone && len(c.first) > 0 && len(r.session.definitions()) == 0 {
+		r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
+	}
+	p := &anchor.Plan{Search: r.names.search, Now: c.now}
+	listed := make(map[string]*schema.ToolInfo)
+	for _, info := range tools {
+		if r.isMovable(info) {
+			listed[info.Name] = info
+		}
+	}
+	isFirst := r.planned == nil
+	if isFirst {
+		r.planned, r.changed = make(map[string]bool), make(map[string]bool)
+	}
+	before, known := r.session.definitions(), make(map[string]anchored)
+	for _, tool := range before {
+		known[tool.Name] = tool
+		info := listed[tool.Name]
+		if info == nil && !r.isGone(tool.Name, tools) {
+			continue
+		}
+		next := anchor.Tool{Name: tool.Name, First: p.Now, Gone: info == nil}
+		doc, inCatalog := r.scope.byName[tool.Name]
+		for _, step := range tool.Steps {
+			step.At = c.find(step.At, doc, inCatalog)
+			next.Steps = append(next.Steps, step)
+		}
+		if info != nil && len(tool.Steps) < maxSteps && tool.Hash != hashOfTool(info) {
+			next.MayChange = !r.changed[tool.Name]
+			r.changed[tool.Name] = true
+		}
+		r.planned[tool.Name] = true
+		p.Tools = append(p.Tools, next)
+	}
+	for _, info := range tools {
+		if info == nil || listed[info.Name] == nil || known[info.Name].Name != "" {
+			continue
+		}
+		// What an earlier call of the run did not define is new. Else the history may say where it was defined.
+		next := anchor.Tool{Name: info.Name, First: p.Now}
+		if isFirst || r.planned[info.Name] {
+			at, ok := c.first[r.scope.byName[info.Name]]
+			if !ok && !isFirst { // the session has no room for it
+				continue
+			} else if ok {
+				next.First = at
+			}
+		}
+		r.planned[info.Name] = true
+		p.Tools = append(p.Tools, next)
+	}
+	r.unreported.Store(len(p.Tools) > 0)
+	p.Report = func(report anchor.Report) {
+		r.unreported.Store(false)
+		if report.Err != nil {
+			r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
+		}
+		for i := range p.Tools {
+			tool := &p.Tools[i]
+			next, isNew := known[tool.Name], false
+			next.Steps = slices.Clone(next.Steps)
+			for _, step := range report.Steps[tool.Name] {
+				if !slices.Contains(tool.Steps, step) {
+					next.Steps, isNew = append(next.Steps, step), true
+				}
+			}
+			if info := listed[tool.Name]; isNew && info != nil {
+				next.Name, next.Hash = tool.Name, hashOfTool(info)
+			}
+			if isNew {
+				r.session.define(known[tool.Name], next)
+			}
+		}
+		r.session.setMoves(report.Err == nil)
+	}
+	return p
+}
+
+// isMovable reports whether a tool of the list is a loaded one whose definition belongs in the conversation.
+func (r *run) isMovable(t *schema.ToolInfo) bool {
+	if !conversation.IsLoaded(t, r.names.search) {
+		return false
+	}
+	doc, ok := r.owns(t.Name)
+	return ok && !r.isAlways(doc)
+}
+
+// isGone reports whether a tool that the conversation defines is not callable any more. A tool that Filter drops
+// is not gone: the model must not see it, so its definition leaves the conversation. Neither is a name that
+// another tool has now.
+func (r *run) isGone(name string, tools []*schema.ToolInfo) bool {
+	doc, ok := r.scope.byName[name]
+	_, exists := r.catalog.byName[name]
+	switch {
+	case containsName(tools, name):
+		return false
+	case ok && r.scope.has(doc):
+		return true
+	}
+	return !exists && r.config.Filter == nil
+}
+
+// onWire returns the tool list that a provider sees.
+func (r *run) onWire(tools []*schema.ToolInfo) []*schema.ToolInfo {
+	if !r.mode.anchors() || !r.session.movesTools() {
+		return tools
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(t *schema.ToolInfo) bool {
+		return r.isMovable(t)
+	})
+}
+
+// checkTransport tells if the last planned call did not reach the transport.
+func (r *run) checkTransport(ctx context.Context) {
+	if r.unreported.Swap(false) {
+		r.session.setMoves(false)
+		r.tellOnce(ctx, "the model's requests do not pass AnchoredTransport, so loaded tools stay in the tool list")
+	}
+}
+
+// tellOnce tells once what keeps ProtocolAnchored from its purpose.
+func (r *run) tellOnce(ctx context.Context, problem string) {
+	if r.told.isNew(problem) {
+		r.events.fail(ctx, PartProtocol, errors.New("toolsearch: ProtocolAnchored: "+problem))
+	}
+}

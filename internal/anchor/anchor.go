@@ -1,0 +1,124 @@
+// Package anchor moves definitions of tools from the tool list of a model's request into its conversation.
+// A plan in the context of the request says where they belong, and a transport of the HTTP client moves
+// them there and reports what it sent.
+package anchor
+
+import "context"
+
+// A Plan is where the definitions of one model call belong.
+type Plan struct {
+	Search string       // the search tool: a request whose list does not have it is another conversation
+	Tools  []Tool       // in an order that stays
+	Now    At           // the end of the conversation
+	Report func(Report) // is called for every request of the conversation that the transport could read
+}
+
+// A Tool is a loaded tool, or one that was.
+type Tool struct {
+	Name      string
+	Steps     []Step // what the requests before this one had of it
+	First     At     // where its definition goes if it has no steps
+	Gone      bool   // it cannot be called any more, and it is not in the list
+	MayChange bool   // the list's definition may be added if it differs from that of the last step
+}
+
+// A Step is what the conversation has of a tool at one place: a definition as the wire has it, or that
+// the tool is taken back.
+type Step struct {
+	At   At     `json:"at"`
+	Wire string `json:"wire"` // steps of other wires are ignored
+	JSON string `json:"json"` // "" takes the tool back
+}
+
+// At is a place in a conversation: behind the results of the round that has the result of a call, or behind one of
+// the user's turns. The zero value is no place.
+type At struct {
+	Call string `json:"call,omitempty"` // the ID of the call
+	Nth  int    `json:"nth,omitempty"`  // which of the results with that ID, from 0
+	User int    `json:"user,omitempty"` // which turn, from 1: messages that include a user's, between those of the model and of tools
+	Text string `json:"text,omitempty"` // identifies the user's turn; the transport leaves it alone
+}
+
+// A Report is what a request had.
+type Report struct {
+	Steps map[string][]Step // by tool, those of the request's wire; a tool without steps was in the list
+	Err   error             // why tools stayed in the list
+}
+
+type planKey struct{}
+
+// With returns a context whose requests follow a plan.
+func With(ctx context.Context, plan *Plan) context.Context {
+	return context.WithValue(ctx, planKey{}, plan)
+}
+
+// insertion is what one place of a request gets.
+type insertion struct {
+	Step
+	name string
+	mark []byte // the cache mark of the list's definition; nil means none
+}
+
+// apply returns the body of a request with the definitions where the plan has them, and what it has now.
+func (p *Plan) apply(w *wire, b *body) ([]byte, map[string][]Step, error) {
+	sent := make(map[string][]Step)
+	added := make(map[int][]insertion) // by the element that they go before
+	moved := make(map[string]bool)
+	places := w.placesOf(b.elements)
+	for i := range p.Tools {
+		t := &p.Tools[i]
+		raw, isListed := b.tools[t.Name]
+		if isListed == t.Gone {
+			continue
+		}
+		var definition string
+		var mark []byte
+		if isListed {
+			definition, mark = w.unmarked(raw)
+		}
+		steps := p.steps(w, t, definition, places)
+		for at, step := range steps {
+			in := insertion{Step: step, name: t.Name}
+			if at == len(steps)-1 {
+				in.mark = mark
+			}
+			index, _ := places.index(step.At)
+			added[index] = append(added[index], in)
+		}
+		if len(steps) > 0 {
+			sent[t.Name], moved[t.Name] = steps, true
+		}
+	}
+	if len(added) == 0 {
+		return nil, sent, nil
+	}
+	return b.write(w, moved, added), sent, nil
+}
+
+// steps returns what a request has of a tool; nothing means that the tool stays in the list. definition is that of the list.
+func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps []Step) {
+	for _, step := range t.Steps {
+		if step.Wire != w.name || step.JSON != "" && w.nameOf([]byte(step.JSON)) != t.Name {
+			continue
+		}
+		if _, ok := places.index(step.At); !ok {
+			return nil
+		}
+		steps = append(steps, step)
+	}
+	next := Step{At: p.Now, Wire: w.name, JSON: definition}
+	switch {
+	case len(steps) == 0 && t.Gone:
+		return nil
+	case len(steps) == 0:
+		next.At = t.First
+	case steps[len(steps)-1].JSON == definition: // as it was, or taken back already
+		return steps
+	case !w.changes || !t.Gone && !t.MayChange && steps[len(steps)-1].JSON != "":
+		return steps
+	}
+	if _, ok := places.index(next.At); ok {
+		steps = append(steps, next)
+	}
+	return steps
+}

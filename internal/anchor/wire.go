@@ -1,0 +1,314 @@
+package anchor
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// The three forms of a request that take definitions in the conversation, as documented in November 2026:
+//
+//   - Chat Completions of Kimi K3: a system message with "tools" and without "content".
+//     https://docs.morphllm.com/sdk/components/dynamic-tool-loading (July 2026, also of vLLM and SGLang)
+//   - Anthropic's Messages: blocks "tool_addition" and "tool_removal" of a system message, which follows a user's
+//     turn or tool results, and precedes an answer of the model or ends the conversation. A second definition of
+//     a name replaces the first.
+//     https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages (September 2026)
+//   - OpenAI's Responses: an item "additional_tools" of the developer.
+//     https://platform.openai.com/docs/api-reference/responses/create (AdditionalToolsItemParam)
+
+// wire is one of the forms.
+type wire struct {
+	name     string
+	path     string // the end of the address
+	elements string // the field of the conversation
+	beta     string // a value of the header anthropic-beta; "" means none
+	changes  bool   // a tool may be defined again and taken back
+	atEnd    bool   // definitions go behind the user's messages that follow the results
+
+	models  []string // that take definitions in the conversation
+	refusal []string // words of an error that names the added field
+}
+
+var wires = []*wire{
+	{
+		name: "chat", path: "/chat/completions", elements: "messages",
+		models: []string{"kimi-k3*"}, refusal: []string{"tools", "content", "role"},
+	}, {
+		name: "messages", path: "/messages", elements: "messages", beta: "inline-tools-2026-09-15", changes: true, atEnd: true,
+		// "Claude Fable 5.1, Claude Mythos 5.1, Claude Fable 5, Claude Mythos 5, Claude Opus 5.5, Claude Opus 4.8, and
+		// Claude Opus 5", and by its own page Claude Sonnet 5.5, but not Claude Sonnet 5.
+		models:  []string{"claude-fable-5*", "claude-mythos-5*", "claude-opus-5*", "claude-opus-4-8*", "claude-sonnet-5-5*"},
+		refusal: []string{"tool_addition", "tool_removal", "tool_definition", "inline-tools", "role"},
+	}, {
+		name: "responses", path: "/responses", elements: "input",
+		models: []string{"gpt-*", "o1*", "o3*", "o4*"}, refusal: []string{"additional_tools"}, // no model is documented not to
+	},
+}
+
+// takes reports whether a model takes definitions in the conversation, by the documents or by the user's own patterns.
+func (w *wire) takes(model string, accepts []string) bool {
+	return slices.ContainsFunc(slices.Concat(w.models, accepts), func(pattern string) bool {
+		prefix, isPrefix := strings.CutSuffix(pattern, "*")
+		return model == pattern || isPrefix && strings.HasPrefix(model, prefix)
+	})
+}
+
+// field is a field of an object, as it was written.
+type field struct {
+	key string
+	raw json.RawMessage
+}
+
+// fieldsOf returns the fields of an object in their order.
+func fieldsOf(object []byte) (fields []field, ok bool) {
+	in := json.NewDecoder(bytes.NewReader(object))
+	if start, err := in.Token(); err != nil || start != json.Delim('{') {
+		return nil, false
+	}
+	for in.More() {
+		key, err := in.Token()
+		f := field{}
+		if f.key, ok = key.(string); err != nil || !ok || in.Decode(&f.raw) != nil {
+			return nil, false
+		}
+		fields = append(fields, f)
+	}
+	end, err := in.Token()
+	return fields, err == nil && end == json.Delim('}')
+}
+
+// join writes an object.
+func join(fields []field) []byte {
+	parts := make([][]byte, len(fields))
+	for i, f := range fields {
+		key, _ := json.Marshal(f.key)
+		parts[i] = slices.Concat(key, []byte(":"), f.raw)
+	}
+	return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}"))
+}
+
+// list writes a list.
+func list(elements []json.RawMessage) []byte {
+	parts := make([][]byte, len(elements))
+	for i, element := range elements {
+		parts[i] = element
+	}
+	return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
+}
+
+// body is a request, in parts that keep their bytes.
+type body struct {
+	fields   []field
+	model    string
+	elements []json.RawMessage // of the conversation
+	listed   []json.RawMessage // of the tool list
+	tools    map[string]json.RawMessage
+	choice   string // the tool that the model has to call; "" means none
+}
+
+// read reads a request. It reports false if the request has another form.
+func (w *wire) read(text []byte) (*body, bool) {
+	b := &body{tools: make(map[string]json.RawMessage)}
+	var ok bool
+	if b.fields, ok = fieldsOf(text); !ok {
+		return nil, false
+	}
+	for _, f := range b.fields {
+		var err error
+		switch f.key {
+		case "model":
+			err = json.Unmarshal(f.raw, &b.model)
+		case "tools":
+			err = json.Unmarshal(f.raw, &b.listed)
+		case w.elements:
+			err = json.Unmarshal(f.raw, &b.elements)
+		case "tool_choice":
+			b.choice = w.nameOf(f.raw)
+		}
+		if err != nil {
+			return nil, false
+		}
+	}
+	for _, raw := range b.listed {
+		if name := w.nameOf(raw); name != "" {
+			b.tools[name] = raw
+		}
+	}
+	return b, true
+}
+
+// nameOf returns the name of a definition that calls go to, or "".
+func (w *wire) nameOf(definition []byte) string {
+	var d struct {
+		Name     string `json:"name"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if json.Unmarshal(definition, &d) != nil {
+		return ""
+	}
+	if w.name == "chat" {
+		return d.Function.Name
+	}
+	return d.Name
+}
+
+// cacheMark is the field of Anthropic's cache marks.
+const cacheMark = "cache_control"
+
+// unmarked returns a definition of the list without its cache mark, and the mark.
+func (w *wire) unmarked(definition []byte) (text string, mark []byte) {
+	fields, ok := fieldsOf(definition)
+	at := slices.IndexFunc(fields, func(f field) bool { return f.key == cacheMark })
+	if !ok || at < 0 {
+		return string(definition), nil
+	}
+	mark = fields[at].raw
+	return string(join(slices.Delete(fields, at, at+1))), mark
+}
+
+// message returns what a conversation gets at one place.
+func (w *wire) message(added []insertion) json.RawMessage {
+	var parts []json.RawMessage
+	for _, in := range added {
+		if w.name != "messages" {
+			parts = append(parts, json.RawMessage(in.JSON))
+			continue
+		}
+		tool, kind := []byte(`{"type":"tool_definition","definition":`+in.JSON+`}`), "tool_addition"
+		if in.JSON == "" {
+			name, _ := json.Marshal(in.name)
+			tool, kind = []byte(`{"type":"tool_reference","name":`+string(name)+`}`), "tool_removal"
+		}
+		block := []field{{"type", json.RawMessage(`"` + kind + `"`)}, {"tool", tool}}
+		if in.mark != nil {
+			block = append(block, field{cacheMark, in.mark})
+		}
+		parts = append(parts, join(block))
+	}
+	switch w.name {
+	case "messages":
+		return slices.Concat([]byte(`{"role":"system","content":`), list(parts), []byte("}"))
+	case "responses":
+		return slices.Concat([]byte(`{"type":"additional_tools","role":"developer","tools":`), list(parts), []byte("}"))
+	default:
+		return slices.Concat([]byte(`{"role":"system","tools":`), list(parts), []byte("}"))
+	}
+}
+
+// write returns the body without the moved tools in its list, and with what is added to its conversation.
+func (b *body) write(w *wire, moved map[string]bool, added map[int][]insertion) []byte {
+	var conversation, tools []json.RawMessage
+	for i := 0; i <= len(b.elements); i++ {
+		if len(added[i]) > 0 {
+			conversation = append(conversation, w.message(added[i]))
+		}
+		if i < len(b.elements) {
+			conversation = append(conversation, b.elements[i])
+		}
+	}
+	for _, raw := range b.listed {
+		if !moved[w.nameOf(raw)] {
+			tools = append(tools, raw)
+		}
+	}
+	fields := slices.Clone(b.fields)
+	for i := range fields {
+		switch fields[i].key {
+		case w.elements:
+			fields[i].raw = list(conversation)
+		case "tools":
+			fields[i].raw = list(tools)
+		}
+	}
+	return join(fields)
+}
+
+// places are the places of a conversation: the elements that come behind them.
+type places struct {
+	results map[At]int
+	users   []int
+}
+
+func (p *places) index(at At) (int, bool) {
+	if at.Call != "" {
+		i, ok := p.results[At{Call: at.Call, Nth: at.Nth}]
+		return i, ok
+	}
+	if at.User < 1 || at.User > len(p.users) {
+		return 0, false
+	}
+	return p.users[at.User-1], true
+}
+
+// element is what is read of a message or item.
+type element struct {
+	Type    string          `json:"type"`
+	Role    string          `json:"role"`
+	Answers string          `json:"tool_call_id"` // of Chat Completions
+	CallID  string          `json:"call_id"`      // of Responses
+	Content json.RawMessage `json:"content"`
+}
+
+// results returns the IDs of the calls whose results an element has.
+func (e *element) results() (ids []string) {
+	switch {
+	case e.Role == "tool":
+		return []string{e.Answers}
+	case strings.HasSuffix(e.Type, "_output"):
+		return []string{e.CallID}
+	case e.Role != "user":
+		return nil
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+		ID   string `json:"tool_use_id"`
+	}
+	_ = json.Unmarshal(e.Content, &blocks) // a text has no blocks
+	for _, block := range blocks {
+		if block.Type == "tool_result" {
+			ids = append(ids, block.ID)
+		}
+	}
+	return ids
+}
+
+// placesOf finds the places of a conversation.
+func (w *wire) placesOf(elements []json.RawMessage) *places {
+	p := &places{results: make(map[At]int)}
+	nth := make(map[string]int)
+	var round []At // the results of the round that is being read
+	isTurn, hasUser := false, false
+	end := func(i int) { // ends the round, or the user's turn, before an element
+		for _, at := range round {
+			p.results[at] = i
+		}
+		if hasUser {
+			p.users = append(p.users, i)
+		}
+		round, isTurn, hasUser = nil, false, false
+	}
+	for i, raw := range elements {
+		var e element
+		_ = json.Unmarshal(raw, &e) // what is no object is nothing that is looked for
+		ids := e.results()
+		isText := len(ids) == 0 && (e.Role == "user" || e.Role == "system" || e.Role == "developer")
+		switch {
+		case len(ids) > 0 && isTurn, len(ids) == 0 && !isText:
+			end(i)
+		case isText && len(round) > 0 && !w.atEnd:
+			end(i)
+		}
+		for _, id := range ids {
+			round = append(round, At{Call: id, Nth: nth[id]})
+			nth[id]++
+		}
+		isTurn = isTurn || isText
+		hasUser = hasUser || isText && e.Role == "user"
+	}
+	end(len(elements))
+	return p
+}
