@@ -120,21 +120,21 @@ func listedModules(section string) (modules []string) {
 // excluded. "..." means the folder and the folders in it. "leaves" means the packages of internal
 // that are built into programs. The rule of the longest folder counts.
 var importRules = map[string]string{
-	".":                   "search leaves",
-	"search":              "search/internal/... leaves",
-	"search/internal/...": "search/internal/... leaves",
-	"internal/...":        "leaves",
-	"internal/testtools":  ". search leaves",                   // for tests
-	"internal/cost/...":   ". search leaves internal/cost/...", // for programs
-	"internal/goals":      ". search leaves eval",              // likewise
-	"workshop/...":        "...",                               // nobody imports it
-	"lock":                "search leaves",
-	"otel/...":            ". otel/...",
-	"toolsearchtest":      ". search eval internal/goals",
-	"eval":                ". search leaves",
-	"mcp":                 ". leaves",
-	"cmd/...":             ". search lock leaves eval mcp internal/cost/... internal/goals cmd/...",
-	"examples/...":        ". search lock eval mcp internal/cost toolsearchtest examples/...",
+	".":                        "search leaves",
+	"search":                   "search/internal/... leaves",
+	"search/internal/...":      "search/internal/... leaves",
+	"internal/...":             "leaves",
+	"internal/testtools":       ". search leaves",                   // for tests
+	"internal/cost/...":        ". search leaves internal/cost/...", // for programs
+	"internal/testtools/goals": ". search leaves eval",              // likewise
+	"workshop/...":             "...",                               // nobody imports it
+	"lock":                     "search leaves",
+	"otel/...":                 ". otel/...",
+	"toolsearchtest":           ". search eval internal/testtools/goals",
+	"eval":                     ". search leaves",
+	"mcp":                      ". leaves",
+	"cmd/...":                  ". search lock leaves eval mcp internal/cost/... internal/testtools/goals cmd/...",
+	"examples/...":             ". search lock eval mcp internal/cost toolsearchtest examples/...",
 }
 
 // covers reports whether a word of a rule stands for a folder.
@@ -150,7 +150,7 @@ func covers(word, folder string) bool {
 }
 
 // Imports go one way, from the root package to search and from search to the leaves. Packages for
-// users and for the docs import those. Only programs, toolsearchtest and goals import package eval, and no
+// users and for the docs import those. Only programs, toolsearchtest and testtools/goals import package eval, and no
 // package imports a program.
 func TestDirectionOfImports(t *testing.T) {
 	const module = "github.com/eino-toolsearch/toolsearch"

@@ -12,7 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/internal/goals"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools/goals"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 

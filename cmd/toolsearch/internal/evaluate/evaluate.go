@@ -14,7 +14,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
-	"github.com/eino-toolsearch/toolsearch/internal/goals"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools/goals"
 )
 
 // Help is the help text of the command eval.
