@@ -144,7 +144,7 @@ func TestCatalogErrors(t *testing.T) {
 // Files may come from anywhere. Nested lists were once read again at every level: 25 MB took
 // 19 minutes and 23 GB.
 func TestCatalogsThatNest(t *testing.T) {
-	const size = 4 << 20
+	const size = 1 << 20
 	lists := func(depth int, inner string) string {
 		return strings.Repeat("[", depth) + inner + strings.Repeat("]", depth)
 	}

@@ -95,7 +95,9 @@ func hostile(kind, elsewhere string) http.HandlerFunc {
 }
 
 func TestHostileServersOverHTTP(t *testing.T) {
+	t.Parallel()
 	var reached atomic.Int64
+	t.Cleanup(func() { assert.Zero(t, reached.Load(), "requests to another origin") })
 	elsewhere := listening(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	for _, test := range []struct {
 		kind, by, want string
@@ -120,6 +122,7 @@ func TestHostileServersOverHTTP(t *testing.T) {
 		{"other-session", "", "mismatching session IDs", time.Minute},
 	} {
 		t.Run(test.kind+test.by, func(t *testing.T) {
+			t.Parallel()
 			address := strings.Replace(listening(t, hostile(test.kind, elsewhere)), "://", "://user:secret@", 1) + "?token=secret"
 			ctx, cancel := context.WithTimeoutCause(t.Context(), test.timeout, errors.New("too late"))
 			defer cancel()
@@ -133,11 +136,11 @@ func TestHostileServersOverHTTP(t *testing.T) {
 			assert.Less(t, len(err.Error()), 1000)
 		})
 	}
-	assert.Zero(t, reached.Load(), "requests to another origin")
 }
 
 // The tools of a server that does not let the client go are kept.
 func TestServerThatHoldsOn(t *testing.T) {
+	t.Parallel()
 	names, _ := listOf(t, t.Context(), connect(t, one(Server{URL: listening(t, hostile("no-goodbye", ""))})))
 	assert.Equal(t, []string{"a"}, names)
 }
@@ -235,6 +238,7 @@ func TestServerThatWantsInput(t *testing.T) {
 
 // A message has its bound, however many requests of this program come meanwhile.
 func TestEndlessMessage(t *testing.T) {
+	t.Parallel()
 	asked := make(chan bool)
 	half := "data: " + strings.Repeat("x", maxBytes*3/4)
 	stream := func(w http.ResponseWriter, _ *http.Request) {
@@ -261,6 +265,7 @@ func TestEndlessMessage(t *testing.T) {
 
 // The stream of an answered call ends before the run.
 func TestStreamThatGoesOn(t *testing.T) {
+	t.Parallel()
 	gone := make(chan bool)
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -392,6 +392,7 @@ func TestSilentServer(t *testing.T) {
 
 // A call ends with its context, also when the server reads nothing.
 func TestDeafServer(t *testing.T) {
+	t.Parallel()
 	servers := connect(t, one(asServer(t, "deaf")))
 	_, tools := listOf(t, t.Context(), servers)
 	for range 2 { // the second waits for the first

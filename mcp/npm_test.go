@@ -86,6 +86,7 @@ func realFolder(t *testing.T) string {
 
 // The groups' names are namespaces, the servers get their own names of the tools, and no error ends the run.
 func TestServersOfNPM(t *testing.T) {
+	t.Parallel()
 	file, _ := npmFile(t, realFolder(t))
 	servers := connect(t, file)
 	t.Run("Message", func(t *testing.T) { testServersOfNPM[*schema.Message](t, servers) })

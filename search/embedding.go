@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,7 +185,7 @@ func embeddingText(doc *Document) string {
 	add("", words(doc.Name))
 	add(". ", doc.Description)
 	add(". ", doc.Hint)
-	for _, alias := range doc.Aliases {
+	for _, alias := range append(slices.Clip(doc.Aliases), doc.Original) {
 		add(". ", words(alias))
 	}
 	add(". ", strings.Join(doc.Tags, ", "))

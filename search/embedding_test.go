@@ -104,13 +104,13 @@ func TestEmbeddingScores(t *testing.T) {
 // equal texts are embedded once.
 func TestEmbeddingTexts(t *testing.T) {
 	full := doc("mcp__git__openIssue", " Opens an issue ")
-	full.Hint, full.Aliases, full.Tags = "bug", []string{"new_issue"}, []string{"vcs", "work"}
+	full.Original, full.Hint, full.Aliases, full.Tags = "issue.open", "bug", []string{"new_issue"}, []string{"vcs", "work"}
 	full.Parameters = []search.Parameter{{Name: "repo_name", Description: "Where"}, {Name: "title"}}
 	docs := []search.Document{full, doc("a", "b"), doc("a", "b"), doc("_", " "), doc("long", strings.Repeat("天 ", 5000))}
 	e := &wordEmbedder{}
 	s := searcherOf(t, search.EmbeddingOptions{Embedder: e, Concurrency: 1}.Index, docs...)
 	got := e.texts()
-	want := []string{"mcp git open Issue. Opens an issue. bug. new issue. vcs, work. repo name, title", "a. b"}
+	want := []string{"mcp git open Issue. Opens an issue. bug. new issue. issue.open. vcs, work. repo name, title", "a. b"}
 	require.Len(t, got, 3)
 	assert.Equal(t, want, got[:2])
 	assert.LessOrEqual(t, len([]rune(got[2])), 1000, "code points of the long text")

@@ -70,10 +70,12 @@ func TestKeywordIsASearcher(t *testing.T) {
 	})
 }
 
-// A name that providers refuse counts as a part of the description, for every searcher that explains its scores.
+// A tool is found by its own name too, if providers refuse that.
 func TestOriginalNamesAreExplained(t *testing.T) {
 	docs := []search.Document{{Name: "files_read_601e4eb6", Original: "files.read", Description: "Pages"}, {Name: "other", Description: "Files"}}
-	for name, index := range map[string]search.Indexer{"keyword": search.Keyword, "fuzzy": search.Fuzzy, "bm25": search.BM25} {
+	for name, index := range map[string]search.Indexer{
+		"keyword": search.Keyword, "fuzzy": search.Fuzzy, "bm25": search.BM25, "regexp": search.Regexp, "similarity": search.Similarity,
+	} {
 		s, q := searcherOf(t, index, docs...), search.ParseQuery("files.read")
 		found := hitsOf(t, s, q)
 		require.NotEmpty(t, found, name)

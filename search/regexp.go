@@ -44,7 +44,8 @@ type RegexpOptions struct {
 // Regexp is the Indexer that finds tools whose name matches a regular expression:
 // RegexpOptions with all defaults. The searcher is a QueryReader: the expression is the whole
 // text of the query, and "+" and ":" belong to it. The syntax is that of package regexp (RE2).
-// Case is ignored. The expression may match anywhere in the name.
+// Case is ignored. The expression may match anywhere in the name, or in the original name of a tool that is shown
+// under another.
 //
 // The score is 1 plus the share of the name that the leftmost-longest match covers. It is 0.5
 // if only the description matches; descriptions are an option. With them, a match of up to three
@@ -72,7 +73,7 @@ func (o RegexpOptions) over(docs []Document, docOf []int32) *regexpIndex {
 	}
 	text := 1
 	for _, doc := range docOf {
-		text += min(len(docs[doc].Name), naming.MaxBytes)
+		text += min(len(docs[doc].Name), naming.MaxBytes) + min(len(docs[doc].Original), naming.MaxBytes)
 		if o.Descriptions {
 			text += min(len(docs[doc].Description), maxRegexpDescription)
 		}
@@ -153,13 +154,14 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 // match returns where a document matches, and its score.
 func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	d := &x.docs[doc]
-	name := naming.Cut(d.Name, naming.MaxBytes)
-	if at, weight := x.find(pattern, name); at != nil {
-		share := 0.0
-		if at[1] > at[0] && !x.options.CatalogOrder {
-			share = float64(utf8.RuneCountInString(name[at[0]:at[1]])) / float64(utf8.RuneCountInString(name))
+	for _, name := range [...]string{naming.Cut(d.Name, naming.MaxBytes), naming.Cut(d.Original, naming.MaxBytes)} {
+		if at, weight := x.find(pattern, name); at != nil {
+			share := 0.0
+			if at[1] > at[0] && !x.options.CatalogOrder {
+				share = float64(utf8.RuneCountInString(name[at[0]:at[1]])) / float64(utf8.RuneCountInString(name))
+			}
+			return Contribution{Field: "name", Score: weight * (regexpInName + share)}
 		}
-		return Contribution{Field: "name", Score: weight * (regexpInName + share)}
 	}
 	if !x.options.Descriptions {
 		return Contribution{}

@@ -93,7 +93,7 @@ func documentContent(doc *Document) string {
 		}
 	}
 	line(inWords(doc.Name))
-	for _, alias := range doc.Aliases {
+	for _, alias := range append(slices.Clip(doc.Aliases), doc.Original) {
 		line(inWords(alias))
 	}
 	line(doc.Hint)

@@ -359,7 +359,7 @@ func TestDocumentIDs(t *testing.T) {
 
 func TestSchemaDocument(t *testing.T) {
 	d := search.Document{
-		Name: "mcp__github__createIssue", Description: " Opens an issue\n",
+		Name: "mcp__github__createIssue", Original: "issue.create", Description: " Opens an issue\n",
 		Parameters: []search.Parameter{{Name: "title", Description: "Title of it"}, {Name: "issueState", Enum: []string{"open", "closed"}},
 			{Name: "draft"}, {Description: "Nameless"}},
 		Annotation: search.Annotation{Namespace: "github", Hint: "bug report", Aliases: []string{"new_issue"}, Tags: []string{"write", "code"}},
@@ -367,6 +367,7 @@ func TestSchemaDocument(t *testing.T) {
 	got := search.SchemaDocument(d)
 	want := `mcp__github__createIssue mcp github create Issue
 new_issue new issue
+issue.create
 bug report
 write, code
 Opens an issue

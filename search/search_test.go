@@ -135,7 +135,7 @@ func checkSearcher(t *testing.T, index search.Indexer, ask func(*rand.Rand, []se
 		docs := randomDocs(random, 1+random.IntN(120))
 		s := searcherOf(t, index, docs...)
 		narrower := search.NewNarrower(docs)
-		for range 60 {
+		for range 30 {
 			q := narrower.Read(s, ask(random, docs), testtools.Pick(random, []string{"", "", "", "one", "two", "no such"}), nil)
 			q = narrower.Narrow(q, nil)
 			all, scores := hitsOf(t, s, q), scoresOf(t, s, q)

@@ -70,8 +70,8 @@ func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher
 
 // similarityTextOf is what a query is compared with.
 func similarityTextOf(doc *Document) string {
-	whole := make([]string, 0, 3)
-	for _, s := range []string{doc.Name, doc.Description, doc.Hint} {
+	whole := make([]string, 0, 4)
+	for _, s := range []string{doc.Name, doc.Original, doc.Description, doc.Hint} {
 		if s != "" {
 			whole = append(whole, naming.Cut(s, letters.MaxText*utf8.UTFMax))
 		}

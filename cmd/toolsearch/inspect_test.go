@@ -18,8 +18,7 @@ import (
 // inspectFake runs inspect on a server of the tests.
 func inspectFake(t *testing.T, want int, kind string, flags ...string) (stdout, stderr string) {
 	t.Helper()
-	t.Setenv(fakeServer, kind)
-	return prints(t, want, "", slices.Concat([]string{"inspect"}, flags, []string{"--", self})...)
+	return prints(t, want, "", slices.Concat([]string{"inspect"}, flags, []string{"--", self, fakeServer + "=" + kind})...)
 }
 
 // reportOf reads what inspect -json printed.
@@ -69,6 +68,7 @@ func TestInspectBadServers(t *testing.T) {
 		{"asking", "1m", "it made more than 1000 requests"},
 	} {
 		t.Run(test.kind, func(t *testing.T) {
+			t.Parallel()
 			stdout, stderr := inspectFake(t, cli.Failed, test.kind, "-timeout", test.timeout)
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, test.want)
@@ -90,6 +90,7 @@ func TestInspectWrongValues(t *testing.T) {
 
 // A server that does not end with its input, and ignores SIGTERM, is killed.
 func TestInspectStubbornServer(t *testing.T) {
+	t.Parallel()
 	stdout, _ := inspectFake(t, cli.Found, "stubborn")
 	assert.Contains(t, stdout, "tools: 1")
 }

@@ -55,7 +55,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	if kind := os.Getenv(fakeServer); kind != "" {
+	kind := os.Getenv(fakeServer)
+	if len(os.Args) == 2 && strings.HasPrefix(os.Args[1], fakeServer+"=") {
+		_, kind, _ = strings.Cut(os.Args[1], "=")
+	}
+	if kind != "" {
 		serve(kind, os.Stdin, os.Stdout)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fakeServer is the environment variable that turns the test binary into an MCP server. Its value is
+// fakeServer is the environment variable, or the argument before "=", that turns the test binary into an MCP server. Its value is
 // the kind of server.
 const fakeServer = "TOOLSEARCH_TEST_SERVER"
 

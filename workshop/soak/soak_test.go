@@ -13,14 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-// TestConversations soaks for some seconds, and reports faults as the command does.
+// TestConversations soaks for a few seconds, and reports faults as the command does.
 func TestConversations(t *testing.T) {
 	s := &soak{seed: 1, print: func(text string) { t.Log(text) }}
-	for range testtools.Rounds(80, 40) {
+	for range 30 {
 		s.play(s.played)
 	}
 	assert.Zero(t, s.faulty, "conversations with a fault")
