@@ -127,7 +127,7 @@ func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	l = lifts{n, make([]float64, len(n.tools)), make([]float64, len(n.tools))}
 	if isEvidence {
 		for _, doc := range s.sums.touched {
-			sum, share := s.sum(doc)
+			sum, share, _ := s.sum(doc)
 			l.sums[n.of[doc]] += s.x.total(sum, share, letters.NotNamed)
 		}
 	}
@@ -137,7 +137,7 @@ func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	n.descriptions.with(func(of *bm25Scratch) {
 		err = of.score(ctx, q)
 		for _, description := range of.sums.touched {
-			sum, _ := of.sum(description)
+			sum, _, _ := of.sum(description)
 			namespace := n.described[description]
 			l.byDescription[namespace] = namespaceWeight * sum / math.Sqrt(float64(len(n.tools[namespace])))
 			if sum > 0 {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,4 +34,23 @@ func TestReadQuery(t *testing.T) {
 		s.read(ParseQuery(tt.text))
 		assert.Equal(t, tt.want, s.query.String(), tt.text)
 	}
+}
+
+// A search after very many others finds what the first found.
+func TestSumsBeginAnew(t *testing.T) {
+	x, err := BM25Options{}.index(t.Context(), []Document{{Name: "create_issue"}, {Name: "close_issue", Description: "Fixes bugs"}})
+	require.NoError(t, err)
+	q := ParseQuery("issue. bugs")
+	want, err := x.Search(t.Context(), q)
+	require.NoError(t, err)
+	require.Equal(t, 1, want.Hits[0].Doc)
+	s := x.scratch.Get().(*bm25Scratch)
+	s.sums.group, s.sums.query = math.MaxUint32/2, math.MaxUint32/2
+	for range 3 {
+		hits, err := s.search(t.Context(), q)
+		s.sums.end()
+		assert.NoError(t, err)
+		assert.Equal(t, want, hits)
+	}
+	assert.Less(t, s.sums.group, uint32(100), "the numbers began anew")
 }

@@ -35,84 +35,89 @@ var tierBonus = [...]float64{letters.NotNamed: 0, letters.BeginsName: prefixBonu
 
 var tierDetail = [...]string{letters.BeginsName: "the name begins with the query", letters.SpellsName: "the query is the name"}
 
-// bm25Sums adds up what groups of terms score, by tool.
+// bm25Sums adds up what groups of terms score, by tool. Numbers of groups grow from query to query, so that the cells
+// of a query need not be emptied for the next.
 type bm25Sums struct {
 	cells   []bm25Cell
-	touched []int32 // the tools whose cells are not empty
-	group   uint32  // how many groups were added
+	touched []int32 // the tools whose cells are of this query
+	query   uint32  // the number of the query itself: cells with a lower number are of earlier queries
+	group   uint32  // the last number
 }
 
 type bm25Cell struct {
-	group        uint32 // the last group that scored the tool, from 1, or noGroup; 0 if the cell is empty
-	tier         letters.Tier
-	score, share float32
+	group        uint32  // the last group that scored the tool
+	score, share float32 // of all groups
+	part, best   float32 // the score of the last sentence that scored the tool, and of the best
 }
 
-// noGroup is for a tool that the query names or whose namespace it matches, if no group scored the tool.
-const noGroup = math.MaxUint32
-
-// add scores the tools that have a term of the group. The first term that a tool has counts.
-func (s *bm25Sums) add(x *bm25f.Index, group *bm25Group) {
+// add scores the tools that have a term of the group. The first term that a tool has counts, times whole for the score of
+// all groups and times part for that of the sentence, which is the number that it begins with, or 0.
+func (s *bm25Sums) add(x *bm25f.Index, group *bm25Group, sentence uint32, whole, part float32) {
 	s.group++
-	cells, number := s.cells, s.group
+	cells, number, query := s.cells, s.group, s.query
 	for _, term := range group.terms {
 		weight := float32(term.weight)
 		// The share in a name with the term, before the division by the idf of the whole name.
-		share := float32(min(weight, 1) * x.IDF[term.id])
+		share := float32(min(weight, 1)*x.IDF[term.id]) * whole
 		postings := x.List(term.id)
 		for i := range postings {
 			p := &postings[i]
 			cell := &cells[p.Doc()]
-			switch cell.group {
-			case number:
+			switch {
+			case cell.group == number:
 				continue
-			case 0:
+			case cell.group < query:
+				*cell = bm25Cell{}
 				s.touched = append(s.touched, p.Doc())
 			}
+			// The conversions forbid a fused multiply-add, which would round differently from Explain.
+			score := float32(weight * p.Impact)
+			if sentence > 0 {
+				if cell.group < sentence {
+					cell.part = 0
+				}
+				cell.part += float32(score * part)
+				cell.best = max(cell.best, cell.part)
+			}
 			cell.group = number
-			// The conversion forbids a fused multiply-add, which would round differently from Explain.
-			cell.score += float32(weight * p.Impact)
+			cell.score += float32(score * whole)
 			cell.share += share * float32(p.InName()) // no branch: it would be mispredicted
 		}
 	}
 }
 
-// touch returns the cell of a tool, which is then among those touched.
+// touch adds a tool that no group has scored.
 func (s *bm25Sums) touch(doc int32) *bm25Cell {
 	cell := &s.cells[doc]
-	if cell.group == 0 {
-		cell.group, s.touched = noGroup, append(s.touched, doc)
+	if cell.group < s.query {
+		*cell = bm25Cell{group: s.query}
+		s.touched = append(s.touched, doc)
 	}
 	return cell
 }
 
-func (s *bm25Sums) clear() {
-	for _, doc := range s.touched {
-		s.cells[doc] = bm25Cell{}
+// end makes the sums those of the next query.
+func (s *bm25Sums) end() {
+	if s.group > math.MaxUint32/2 {
+		clear(s.cells)
+		s.group = 0
 	}
-	s.touched, s.group = s.touched[:0], 0
+	s.group++
+	s.touched, s.query = s.touched[:0], s.group
 }
 
 // bm25Scratch is the memory of a search. It serves one search at a time.
 type bm25Scratch struct {
 	bm25Reader
-	sums     bm25Sums
-	sentence bm25Sums  // of one sentence; empty until a query has sentences
-	inBest   []float32 // by tool: what it scores in its best sentence
-	best     []docset.Scored
+	sums bm25Sums
+	best []docset.Scored
 }
 
 // with calls f with a scratch. A scratch in which f panics is not used again.
 func (x *bm25) with(f func(s *bm25Scratch)) {
 	s := x.scratch.Get().(*bm25Scratch)
 	f(s)
-	if s.inBest != nil {
-		for _, doc := range s.sums.touched {
-			s.inBest[doc] = 0
-		}
-	}
-	s.sums.clear()
-	s.sentence.clear()
+	s.sums.end()
 	x.scratch.Put(s)
 }
 
@@ -135,11 +140,11 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 		if !q.Allows(documentAt(x.docOf, int(doc))) {
 			continue
 		}
-		sum, share := s.sum(doc)
+		sum, share, _ := s.sum(doc)
 		score := x.total(sum, share, letters.NotNamed)
 		ofDescription, ofOthers := lifts.of(doc, score)
-		if tier := s.sums.cells[doc].tier; tier > letters.NotNamed {
-			score = x.total(sum, share, tier)
+		if s.sums.cells[doc].group == s.sums.group { // it is named
+			score = x.total(sum, share, s.named[doc])
 		}
 		if score += ofDescription + ofOthers; score > 0 {
 			total++
@@ -153,42 +158,37 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 // score reads a query and scores all tools.
 func (s *bm25Scratch) score(ctx context.Context, q Query) error {
 	s.read(q)
-	for i := range s.query.groups {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		s.sums.add(s.x.Index, &s.query.groups[i])
-	}
-	if len(s.query.sentences) > 0 && s.inBest == nil {
-		s.sentence.cells, s.inBest = make([]bm25Cell, len(s.x.docs)), make([]float32, len(s.x.docs))
-	}
+	groups, next := s.query.groups, 0 // all groups count once, in their order
 	for _, sentence := range s.query.sentences {
+		begin := s.sums.group + 1
 		for _, group := range sentence {
-			s.sentence.add(s.x.Index, &s.query.groups[group])
+			for ; next < group; next++ {
+				s.sums.add(s.x.Index, &groups[next], begin, 1, 0)
+			}
+			whole := float32(0)
+			if next == group {
+				whole, next = 1, next+1
+			}
+			if s.sums.add(s.x.Index, &groups[group], begin, whole, 1); ctx.Err() != nil {
+				return ctx.Err()
+			}
 		}
-		for _, doc := range s.sentence.touched {
-			s.inBest[doc] = max(s.inBest[doc], s.sentence.cells[doc].score)
-		}
-		s.sentence.clear()
 	}
-	for doc, tier := range s.named { // a name of stop words has no terms
-		s.sums.touch(doc).tier = tier
+	for ; next < len(groups) && ctx.Err() == nil; next++ {
+		s.sums.add(s.x.Index, &groups[next], 0, 1, 0)
+	}
+	s.sums.group++
+	for doc := range s.named { // a name of stop words has no terms
+		s.sums.touch(doc).group = s.sums.group
 	}
 	return ctx.Err()
 }
 
-// inSentence is what the best sentence adds to a tool's score.
-func (s *bm25Scratch) inSentence(doc int32) float64 {
-	if s.inBest == nil {
-		return 0
-	}
-	return sentenceWeight * float64(s.inBest[doc])
-}
-
-// sum returns what a tool's score is made of.
-func (s *bm25Scratch) sum(doc int32) (sum, share float64) {
+// sum returns what a tool's score is made of. inSentence is the part of its best sentence.
+func (s *bm25Scratch) sum(doc int32) (sum, share, inSentence float64) {
 	cell := &s.sums.cells[doc]
-	return float64(cell.score) + s.inSentence(doc), float64(cell.share * s.x.PerName[doc])
+	inSentence = sentenceWeight * float64(cell.best)
+	return float64(cell.score) + inSentence, float64(cell.share * s.x.PerName[doc]), inSentence
 }
 
 func (x *bm25) total(sum, share float64, tier letters.Tier) float64 {
@@ -231,10 +231,13 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 			break
 		}
 	}
-	sum, share := s.sum(doc)
 	tier := s.named[doc]
-	if best := s.inSentence(doc); best > 0 {
-		add("", "", best, "the sentence in which it scores most counts more")
+	var sum, share, inSentence float64
+	if s.sums.cells[doc].group >= s.sums.query {
+		sum, share, inSentence = s.sum(doc)
+	}
+	if inSentence > 0 {
+		add("", "", inSentence, "the sentence in which it scores most counts more")
 	}
 	if share > 0 && x.coverage > 0 {
 		add("", "name", sum*x.coverage*share, fmt.Sprintf("the query has %.0f %% of the name", 100*share))
