@@ -17,7 +17,7 @@ type transport struct {
 	accepts []string
 
 	mu      sync.Mutex
-	refused map[string]bool // hosts and models that refuse definitions in the conversation
+	refused map[string]error // by host and model: how it refused definitions in the conversation
 }
 
 // Bounds on what is read and remembered.
@@ -35,7 +35,7 @@ func Transport(base http.RoundTripper, accepts ...string) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	return &transport{base: base, accepts: slices.Clone(accepts), refused: make(map[string]bool)}
+	return &transport{base: base, accepts: slices.Clone(accepts), refused: make(map[string]error)}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -85,13 +85,13 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = response.Body.Close()
 		response, err = t.base.RoundTrip(withBody(r, text))
 		if err == nil && response.StatusCode/100 == 2 { // the definitions were to blame
+			report = Report{Err: fmt.Errorf("%q refuses definitions in the conversation: %q", b.model, words)}
 			t.mu.Lock()
 			if len(t.refused) == maxRefused {
 				clear(t.refused)
 			}
-			t.refused[key] = true
+			t.refused[key] = report.Err
 			t.mu.Unlock()
-			report = Report{Err: fmt.Errorf("%q refuses definitions in the conversation: %q", b.model, words)}
 		}
 	}
 	plan.Report(report)
@@ -102,11 +102,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // nothing moves.
 func (t *transport) move(plan *Plan, w *wire, b *body, key string) (text []byte, steps map[string][]Step, err error) {
 	t.mu.Lock()
-	isRefused := t.refused[key]
+	refusal := t.refused[key]
 	t.mu.Unlock()
 	switch {
-	case isRefused:
-		return nil, nil, fmt.Errorf("%q refused definitions in the conversation before", b.model)
+	case refusal != nil:
+		return nil, nil, refusal
 	case !w.takes(b.model, t.accepts):
 		return nil, nil, fmt.Errorf("%q is not known to take definitions in the conversation; if it does, name it to "+
 			"AnchoredTransport", b.model)

@@ -344,10 +344,12 @@ func TestAnswers(t *testing.T) {
 				}
 				require.Len(t, reports, 1)
 				assert.Equal(t, row.remembered, reports[0].Err != nil)
+				problem := reports[0].Err
 				b.bodies = nil
-				for _, url := range []string{f.url, strings.Replace(f.url, "one", "two", 1)} {
-					_, _, err = send(t, through, url, body, []anchor.Tool{mail()})
+				for i, url := range []string{f.url, strings.Replace(f.url, "one", "two", 1)} {
+					_, reports, err = send(t, through, url, body, []anchor.Tool{mail()})
 					require.NoError(t, err)
+					assert.True(t, i > 0 || reports[0].Err == problem, "another text for the same problem")
 				}
 				_, _, err = send(t, through, f.url, strings.Replace(body, `",`, `-5",`, 1), []anchor.Tool{mail()})
 				require.NoError(t, err)
@@ -418,7 +420,7 @@ func FuzzBodies(f *testing.F) {
 		f.Add(form.url, form.with(form.define("tool_search mail"), "", ""))
 		f.Add(form.url, form.with(form.define("tool_search mail mail"), form.add(form.define("mail")), ""))
 	}
-	for _, body := range []string{``, `null`, `{"tools":[null,7,{"name":{}}]}`, `{"tools":[{"name":"tool_search"},{"name":"a"}],"input":[7]}`} {
+	for _, body := range []string{``, `{"tools":[null,7,{"name":{}}]}`, `{"tools":[{"name":"tool_search"},{"name":"a"}],"input":[7]}`} {
 		f.Add(forms["responses"].url, body)
 	}
 	f.Fuzz(func(t *testing.T, url, body string) {
