@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,9 +29,8 @@ type base struct {
 
 type answer struct {
 	status int
-	text   string
+	text   string // also where a redirect leads to
 	err    error
-	to     string // of a redirect
 }
 
 func (b *base) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -48,7 +48,7 @@ func (b *base) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	b.unclear++
 	return &http.Response{
-		StatusCode: next.status, Header: http.Header{"Location": {next.to}}, Request: r,
+		StatusCode: next.status, Header: http.Header{"Location": {next.text}}, Request: r,
 		Body: &counted{strings.NewReader(next.text), func() { b.unclear-- }},
 	}, nil
 }
@@ -127,8 +127,16 @@ var (
 
 func mail() anchor.Tool { return anchor.Tool{Name: "mail", First: found} }
 
-// send sends a request that follows a plan for tools, and returns the answer and the reports.
-func send(
+// send sends a request that follows a plan for tools, and returns the reports.
+func send(t testing.TB, through http.RoundTripper, url, body string, tools []anchor.Tool, change ...func(*http.Request)) []anchor.Report {
+	t.Helper()
+	_, reports, err := trip(t, through, url, body, tools, change...)
+	require.NoError(t, err)
+	return reports
+}
+
+// trip is send with the answer.
+func trip(
 	t testing.TB, through http.RoundTripper, url, body string, tools []anchor.Tool, change ...func(*http.Request),
 ) (response *http.Response, reports []anchor.Report, err error) {
 	t.Helper()
@@ -176,8 +184,7 @@ func TestMoves(t *testing.T) {
 		} {
 			t.Run(name+"/"+row.name, func(t *testing.T) {
 				b := &base{}
-				_, reports, err := send(t, anchor.Transport(b), f.url, f.with(f.define(row.list), "", ""), row.tools)
-				require.NoError(t, err)
+				reports := send(t, anchor.Transport(b), f.url, f.with(f.define(row.list), "", ""), row.tools)
 				added, last := f.add(row.added...), f.add(row.last...)
 				assert.Equal(t, []string{f.with(f.define(row.left), added, last)}, b.bodies)
 				assert.EqualValues(t, len(b.bodies[0]), b.got[0].ContentLength)
@@ -202,8 +209,7 @@ func TestMessages(t *testing.T) {
 	b := &base{}
 	through := anchor.Transport(b)
 	betas := func(r *http.Request) { r.Header["Anthropic-Beta"] = []string{"one,inline-tools-2026-09-15"} }
-	_, reports, err := send(t, through, f.url, f.with(f.define("tool_search fax")+","+marked, "", ""), []anchor.Tool{mail()}, betas)
-	require.NoError(t, err)
+	reports := send(t, through, f.url, f.with(f.define("tool_search fax")+","+marked, "", ""), []anchor.Tool{mail()}, betas)
 	assert.Equal(t, f.with(f.define("tool_search fax"), strings.Replace(block, "}}}]", "}},"+mark+"}]", 1), ""), b.bodies[0], "the mark moves")
 	assert.Equal(t, []string{"one,inline-tools-2026-09-15"}, b.got[0].Header["Anthropic-Beta"], "the header had it")
 	steps := reports[0].Steps["mail"]
@@ -211,25 +217,21 @@ func TestMessages(t *testing.T) {
 
 	betas = func(r *http.Request) { r.Header["Anthropic-Beta"] = []string{"one"} }
 	gone := []anchor.Tool{{Name: "mail", Steps: steps, Gone: true}}
-	_, _, err = send(t, through, f.url, f.with(f.define("tool_search"), "", ""), gone, betas)
-	require.NoError(t, err)
+	send(t, through, f.url, f.with(f.define("tool_search"), "", ""), gone, betas)
 	removal := `,{"role":"system","content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"mail"}}]}`
 	assert.Equal(t, f.with(f.define("tool_search"), block, removal), b.bodies[1], "a tool that is gone")
 	assert.Equal(t, []string{"one", "inline-tools-2026-09-15"}, b.got[1].Header["Anthropic-Beta"], "beside another")
 
 	gone[0].Steps = append(gone[0].Steps, anchor.Step{At: now, Wire: "messages"})
-	_, _, err = send(t, through, f.url, f.with(f.define("tool_search"), "", ""), gone)
-	require.NoError(t, err)
+	send(t, through, f.url, f.with(f.define("tool_search"), "", ""), gone)
 	assert.Equal(t, b.bodies[1], b.bodies[2], "it is taken back once")
 
 	b.bodies = nil
 	said := `,{"role":"user","content":"And quickly"}`
-	_, _, err = send(t, through, f.url, f.with(f.define("tool_search mail"), said, ""), []anchor.Tool{mail()})
-	require.NoError(t, err)
+	send(t, through, f.url, f.with(f.define("tool_search mail"), said, ""), []anchor.Tool{mail()})
 	assert.Equal(t, f.with(f.define("tool_search"), said+block, ""), b.bodies[0], "the order of roles")
 	chat := forms["chat"]
-	_, _, err = send(t, through, chat.url, chat.with(chat.define("tool_search mail"), said, ""), []anchor.Tool{mail()})
-	require.NoError(t, err)
+	send(t, through, chat.url, chat.with(chat.define("tool_search mail"), said, ""), []anchor.Tool{mail()})
 	assert.Equal(t, chat.with(chat.define("tool_search"), chat.add(chat.define("mail"))+said, ""), b.bodies[1], "no such order elsewhere")
 }
 
@@ -276,8 +278,7 @@ func TestPasses(t *testing.T) {
 				}
 				var sent *http.Request
 				keep := func(r *http.Request) { sent = r.Clone(r.Context()) }
-				_, reports, err := send(t, anchor.Transport(b), f.url, body, []anchor.Tool{mail()}, change, keep)
-				require.NoError(t, err)
+				reports := send(t, anchor.Transport(b), f.url, body, []anchor.Tool{mail()}, change, keep)
 				require.Len(t, b.bodies, 1)
 				assert.True(t, body == b.bodies[0], "the bytes of the body")
 				assert.Equal(t, sent.Header, b.got[0].Header)
@@ -297,8 +298,7 @@ func TestAccepts(t *testing.T) {
 	for model, want := range map[string]bool{"kimi-k3-fast": true, "mine": true, "mine-2": false, "ours-2": true, "gpt-5": false} {
 		b := &base{}
 		body := strings.Replace(f.with(f.define("tool_search mail"), "", ""), "kimi-k3", model, 1)
-		_, _, err := send(t, anchor.Transport(b, "mine", "ours*"), f.url, body, []anchor.Tool{mail()})
-		require.NoError(t, err)
+		send(t, anchor.Transport(b, "mine", "ours*"), f.url, body, []anchor.Tool{mail()})
 		assert.Equal(t, want, b.bodies[0] != body, model)
 	}
 }
@@ -329,7 +329,7 @@ func TestAnswers(t *testing.T) {
 			t.Run(name+"/"+row.name, func(t *testing.T) {
 				b, body := &base{script: row.script}, f.with(f.define("tool_search mail"), "", "")
 				through := anchor.Transport(b)
-				response, reports, err := send(t, through, f.url, body, []anchor.Tool{mail()})
+				response, reports, err := trip(t, through, f.url, body, []anchor.Tool{mail()})
 				assert.Equal(t, row.last.err, err)
 				if err == nil {
 					text, _ := io.ReadAll(response.Body)
@@ -347,12 +347,10 @@ func TestAnswers(t *testing.T) {
 				problem := reports[0].Err
 				b.bodies = nil
 				for i, url := range []string{f.url, strings.Replace(f.url, "one", "two", 1)} {
-					_, reports, err = send(t, through, url, body, []anchor.Tool{mail()})
-					require.NoError(t, err)
+					reports = send(t, through, url, body, []anchor.Tool{mail()})
 					assert.True(t, i > 0 || reports[0].Err == problem, "another text for the same problem")
 				}
-				_, _, err = send(t, through, f.url, strings.Replace(body, `",`, `-5",`, 1), []anchor.Tool{mail()})
-				require.NoError(t, err)
+				send(t, through, f.url, strings.Replace(body, `",`, `-5",`, 1), []anchor.Tool{mail()})
 				assert.Equal(t, row.remembered, b.bodies[0] == body, "the same host and model")
 				assert.NotEqual(t, body, b.bodies[1], "another host")
 				assert.Contains(t, b.bodies[2], f.add(f.define("mail")), "another model")
@@ -363,10 +361,9 @@ func TestAnswers(t *testing.T) {
 
 // TestRedirect: a client follows a redirect with the body that it was given, and without the header.
 func TestRedirect(t *testing.T) {
-	f, b := forms["messages"], &base{script: []answer{{status: 307, to: "https://two.test/v1/messages"}}}
+	f, b := forms["messages"], &base{script: []answer{{status: 307, text: "https://two.test/v1/messages"}}}
 	body := f.with(f.define("tool_search mail"), "", "")
-	_, reports, err := send(t, client{anchor.Transport(b)}, f.url, body, []anchor.Tool{mail()})
-	require.NoError(t, err)
+	reports := send(t, client{anchor.Transport(b)}, f.url, body, []anchor.Tool{mail()})
 	require.Len(t, b.bodies, 2)
 	assert.Equal(t, "two.test", b.got[1].URL.Host)
 	assert.Equal(t, body, b.bodies[1])
@@ -384,8 +381,8 @@ func (c client) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestBrokenBody: a body that cannot be read is closed, and nothing is sent.
 func TestBrokenBody(t *testing.T) {
 	b, closed := &base{}, 0
-	broken := io.MultiReader(strings.NewReader("{"), failing{})
-	_, reports, err := send(t, anchor.Transport(b), forms["chat"].url, "", nil, func(r *http.Request) {
+	broken := io.MultiReader(strings.NewReader("{"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	_, reports, err := trip(t, anchor.Transport(b), forms["chat"].url, "", nil, func(r *http.Request) {
 		r.Body = &counted{broken, func() { closed++ }}
 	})
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
@@ -393,10 +390,6 @@ func TestBrokenBody(t *testing.T) {
 	assert.Empty(t, b.bodies)
 	assert.Empty(t, reports)
 }
-
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // TestConcurrentRequests: requests at once, one of which is refused, get what each would get alone or the ordinary list.
 func TestConcurrentRequests(t *testing.T) {
@@ -406,7 +399,7 @@ func TestConcurrentRequests(t *testing.T) {
 	moved := f.with(f.define("tool_search"), f.add(f.define("mail")), "")
 	var all sync.WaitGroup
 	for range 20 {
-		all.Go(func() { _, _, _ = send(t, through, f.url, body, []anchor.Tool{mail()}) })
+		all.Go(func() { _, _, _ = trip(t, through, f.url, body, []anchor.Tool{mail()}) })
 	}
 	all.Wait()
 	assert.Len(t, b.bodies, 21)
@@ -429,8 +422,7 @@ func FuzzBodies(f *testing.F) {
 		}
 		b := &base{}
 		tools := []anchor.Tool{mail(), {Name: "fax", First: now, Gone: true}, {Name: "a", First: anchor.At{User: 1}}}
-		_, reports, err := send(t, anchor.Transport(b, "*"), url, body, tools)
-		require.NoError(t, err)
+		reports := send(t, anchor.Transport(b, "*"), url, body, tools)
 		require.Len(t, b.bodies, 1)
 		if len(reports) == 0 || len(reports[0].Steps) == 0 {
 			assert.Equal(t, body, b.bodies[0])

@@ -270,15 +270,3 @@ func testAnchoredRights[M adk.MessageType](t *testing.T, a adapter[M]) {
 		assert.Equal(t, i < 2, strings.Contains(string(r.Body), "Current weather of a city"), "the definition in request %d", i+1)
 	}
 }
-
-// TestAnchoredBreakpoints: breakpoints stay as many, and the one of the list goes with the last tool that leaves it.
-func TestAnchoredBreakpoints(t *testing.T) {
-	chat, _ := sending(anchoredTransport, "my model")
-	server := provider.New(t, provider.Messages, calls(selecting("get_weather")), provider.Say("Done."))
-	_, err := run(t, chat[1].model(t, server), setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}})
-	require.NoError(t, err)
-	requests := server.Requests()
-	assert.Len(t, requestOf(t, requests[1].Body).Marks, 3)
-	added := elementsOf(t, requests[1], "messages")[4]
-	assert.Contains(t, added, `"description":"Current weather of a city"}},"cache_control":{"type":"ephemeral"}}]`)
-}
