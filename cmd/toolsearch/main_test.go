@@ -156,7 +156,7 @@ func TestCommands(t *testing.T) {
 		{"help-cost", cli.Found, "cost -h", ""},
 		{"cost", cli.Found, "cost -shape 2000,6,1 -shape 8000,6,2 -made 60,120", ""},
 		{"cost-none", cli.Found, "cost -provider none -shape 2000,4,1 $TOOLS", ""},
-		{"cost-json", cli.Found, "cost -json -provider deepseek -shape 500,3,1 $ANSWER", ""},
+		{"cost-json", cli.Found, "cost -json -provider kimi -shape 500,3,1 $ANSWER", ""},
 		{"cost-nothing", cli.Failed, "cost", ""},
 		{"cost-provider", cli.Failed, "cost -provider antropic $TOOLS", ""},
 		{"cost-prices", cli.Failed, "cost -prices $ANSWER $TOOLS", ""},
@@ -307,11 +307,11 @@ func TestCostPicture(t *testing.T) {
 	}
 	picture := draw("", "-shape 500,3,1 $TOOLS")
 	assert.Equal(t, picture, draw("", "-shape 500,3,1 $TOOLS"), "the same catalog again")
-	for _, want := range []string{">native_references<", "500, 3, 1", "cache: warm", "claude-sonnet-5-5"} {
+	for _, want := range []string{">native_references<", ">anchored<", "500, 3, 1", "cache: warm", "claude-sonnet-5-5"} {
 		assert.Contains(t, picture, want)
 	}
 	picture = draw("", "-made 60,120 -shape 2000,6,1 -shape 8000,6,2")
-	assert.Len(t, regexp.MustCompile(`class="b"[^>]*>native_references<`).FindAllString(picture, -1), 3, "what to take")
+	assert.Len(t, regexp.MustCompile(`class="b"[^>]*>anchored<`).FindAllString(picture, -1), 3, "what to take")
 	assert.Len(t, regexp.MustCompile(`class="b"[^>]*>all<`).FindAllString(picture, -1), 1, "what to take where another way is cheaper")
 	draw(`[{"name": "mine", "model": "<my\u001b[31m model>", "input": 3, "cached": 1, "output": 9, "cache": "automatic",
 		"wire": "chat", "date": "2026-01-02", "source": "a bill"}]`, "-prices - -provider mine -shape 500,3,1 $TOOLS")

@@ -30,6 +30,7 @@ func printPrices(ctx context.Context, out io.Writer, infos []*schema.ToolInfo) e
 		{fmt.Sprintf("showing all %d tools", len(infos)), toolsearch.Config{DeferFrom: len(infos) + 1}},
 		{"ProtocolToolSearch (default)", toolsearch.Config{}},
 		{"ProtocolDispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}},
+		{"ProtocolAnchored", toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}},
 		{"ProtocolNativeReferences", toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}},
 	} {
 		cents, err := centsOf(ctx, infos, way.config, provider)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -44,13 +45,18 @@ func (w Way) Config(tools int) toolsearch.Config {
 	return config
 }
 
-// isNative reports whether only an adapter with native search can take the way.
-func (w Way) isNative() bool { return slices.Contains(nativeProtocols, w.Protocol) }
+// isForAll reports whether every model and every adapter can take the way.
+func (w Way) isForAll() bool {
+	return w.Protocol != toolsearch.ProtocolAnchored && !slices.Contains(nativeProtocols, w.Protocol)
+}
 
 // Ways returns the ways that a provider's models can use, the simplest first. ProtocolNativeServer cannot be
 // played without the provider, and ProtocolRegexp costs what ProtocolToolSearch costs if as many match.
 func Ways(p *Provider) []Way {
 	ways := []Way{{All: true}}
+	if p.Anchored {
+		ways = append(ways, Way{Protocol: toolsearch.ProtocolAnchored})
+	}
 	if native, ok := p.native(); ok {
 		ways = append(ways, Way{Protocol: native})
 	}
@@ -100,29 +106,31 @@ type Report struct {
 const slack = 0.05
 
 // Take returns the way to take for a conversation: the simplest that costs at most 5 % more than the
-// cheapest. native says whether the model's adapter can search natively.
-func (r *Row) Take(native bool) Way { return take(r.Outcomes, native) }
+// cheapest. If not every model and adapter can take it, the way to take without it follows, and so on.
+func (r *Row) Take() []Way { return take(r.Outcomes) }
 
-// Take returns the way to take for all conversations together, by the rule of Row.Take.
-func (r *Report) Take(native bool) Way {
+// Take returns the ways to take for all conversations together, by the rule of Row.Take.
+func (r *Report) Take() []Way {
 	together := slices.Clone(r.Rows[0].Outcomes)
 	for i := range together {
 		together[i].Price = r.Price(together[i].Way)
 	}
-	return take(together, native)
+	return take(together)
 }
 
-func take(outcomes []Outcome, native bool) Way {
-	cheapest := math.Inf(1)
-	for _, o := range outcomes {
-		if native || !o.Way.isNative() {
+func take(outcomes []Outcome) (ways []Way) {
+	for {
+		cheapest := math.Inf(1)
+		for _, o := range outcomes {
 			cheapest = min(cheapest, o.Price)
 		}
+		simplest := slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Price <= cheapest*(1+slack) })
+		ways = append(ways, outcomes[simplest].Way)
+		if outcomes[simplest].Way.isForAll() {
+			return ways
+		}
+		outcomes = slices.Delete(slices.Clone(outcomes), simplest, simplest+1)
 	}
-	simplest := slices.IndexFunc(outcomes, func(o Outcome) bool {
-		return (native || !o.Way.isNative()) && o.Price <= cheapest*(1+slack)
-	})
-	return outcomes[simplest].Way
 }
 
 // Price returns what a way costs over all conversations together, in US dollars. It is 0 for a way that
@@ -151,23 +159,27 @@ func (r *Report) Advice() string {
 	if r.Tools == 1 {
 		tools, all = "this tool", "show it"
 	}
-	best, text := r.Take(true), r.Take(false)
+	best := r.Take()
 	for _, row := range r.Rows {
-		if row.Take(true) != best || row.Take(false) != text {
+		if !slices.Equal(row.Take(), best) {
 			return fmt.Sprintf("With %s and %s, the way to take depends on the conversation.", r.Provider.Model, tools)
 		}
 	}
-	words := func(w Way) string {
-		if w.All {
-			return all
+	var advice []string
+	for _, way := range best {
+		switch {
+		case way.All:
+			advice = append(advice, all)
+		case way.isForAll():
+			advice = append(advice, goNames[way.Protocol])
+		case way.Protocol == toolsearch.ProtocolAnchored:
+			advice = append(advice, "ProtocolAnchored if requests pass AnchoredTransport")
+		default:
+			adapter := cmp.Or(r.Provider.With, "one with native search")
+			advice = append(advice, fmt.Sprintf("%s if the model's adapter is %s", goNames[way.Protocol], adapter))
 		}
-		return goNames[w.Protocol]
 	}
-	advice := words(best)
-	if best != text {
-		advice = fmt.Sprintf("%s if the model's adapter is %s, else %s", advice, cmp.Or(r.Provider.With, "one with native search"), words(text))
-	}
-	return fmt.Sprintf("With %s and %s, in each of these conversations: %s.", r.Provider.Model, tools, advice)
+	return fmt.Sprintf("With %s and %s, in each of these conversations: %s.", r.Provider.Model, tools, strings.Join(advice, ", else "))
 }
 
 // A scenario is a conversation to play, with its shape for the report.

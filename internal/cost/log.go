@@ -183,8 +183,8 @@ func (r *record) check() error {
 
 // wayNamed returns the way of a name, as Way.String writes it; "" is the default protocol.
 func wayNamed(name string) (Way, bool) {
-	for p := toolsearch.ProtocolToolSearch; p < toolsearch.ProtocolNativeServer; p++ {
-		if name == "" || name == p.String() {
+	for p := toolsearch.ProtocolToolSearch; p <= toolsearch.ProtocolAnchored; p++ {
+		if name == "" || name == p.String() && p != toolsearch.ProtocolNativeServer {
 			return Way{Protocol: p}, true
 		}
 	}

@@ -107,6 +107,7 @@ func TestReadLog(t *testing.T) {
 		{"anthropic", Way{Protocol: toolsearch.ProtocolToolSearch}},
 		{"anthropic", Way{Protocol: toolsearch.ProtocolNativeReferences}},
 		{"anthropic", Way{Protocol: toolsearch.ProtocolSearchAdd}},
+		{"anthropic", Way{Protocol: toolsearch.ProtocolAnchored}},
 		{"openai", Way{Protocol: toolsearch.ProtocolToolSearch}},
 		{"openai", Way{Protocol: toolsearch.ProtocolDispatch}},
 		{"deepseek", Way{Protocol: toolsearch.ProtocolRanked}},

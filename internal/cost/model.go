@@ -38,9 +38,15 @@ type plannedModel struct {
 	id       int   // of the last call
 }
 
-func (m *plannedModel) Generate(_ context.Context, input []*schema.Message, opts ...model.Option) (*schema.Message, error) {
+func (m *plannedModel) Generate(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.Message, error) {
 	options := model.GetCommonOptions(nil, opts...)
 	r := m.writer.request(input, options)
+	if m.protocol == toolsearch.ProtocolAnchored {
+		var err error
+		if r, err = m.writer.anchored(ctx, r); err != nil {
+			return nil, err
+		}
+	}
 	answer := m.answer(input, options)
 	r.At, r.Output = m.at, tokens.Of(answer.Content)
 	for _, call := range answer.ToolCalls {

@@ -45,9 +45,10 @@ type Provider struct {
 	Block     int      `json:"block,omitempty"`      // cached tokens are a multiple of Block; 0 means 1
 	TTL       Duration `json:"ttl,omitempty"`        // how long a beginning is kept after its last use; 0 means forever
 
-	Wire   string `json:"wire"`             // WireMessages or WireChat: what requests look like
-	Native string `json:"native,omitempty"` // the native protocol, as toolsearch.Protocol's String; "" means none
-	With   string `json:"with,omitempty"`   // the adapter of eino-ext that Native needs
+	Wire     string `json:"wire"`               // WireMessages or WireChat: what requests look like
+	Anchored bool   `json:"anchored,omitempty"` // the model takes definitions in the conversation, as ProtocolAnchored sends them
+	Native   string `json:"native,omitempty"`   // the native protocol, as toolsearch.Protocol's String; "" means none
+	With     string `json:"with,omitempty"`     // the adapter of eino-ext that Native needs
 
 	Date    string `json:"date"`           // the day for which Source was read, YYYY-MM-DD
 	Source  string `json:"source"`         // the pages with the prices, separated by blanks

@@ -111,6 +111,15 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 	if len(c.Loaded) > 0 {
 		ctx = toolsearch.WithLoaded(ctx, c.Loaded...)
 	}
+	if anchored := toolsearch.ProtocolAnchored; m.protocol == anchored && len(input) > 0 && len(c.Loaded) > 0 {
+		// The turns before have defined what they loaded, and the session knows where.
+		steps := m.steps
+		m.steps = nil
+		if err := play.Chat(ctx, agentConfig, input[:1]); err != nil {
+			return nil, fmt.Errorf("cost: the turn before: %w", err)
+		}
+		m.steps, m.requests = steps, nil
+	}
 	input = append(input, schema.UserMessage(cmp.Or(c.Question, defaultQuestion)))
 	if err := play.Chat(ctx, agentConfig, input); err != nil {
 		return nil, fmt.Errorf("cost: the conversation: %w", err)

@@ -46,12 +46,12 @@ func billsOf(ctx context.Context, tools []*schema.ToolInfo, shape cost.Shape, pr
 	return bills
 }
 
-// bills returns the rows of the table of bills, with a column for each of three protocols.
+// bills returns the rows of the table of bills, with a column for each of four protocols.
 func bills(ctx context.Context, tools []*schema.ToolInfo) table {
 	rows := table{}
 	for _, shape := range cost.Shapes {
 		rows[shape.String()] = billsOf(ctx, tools, shape,
-			toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences)
+			toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolAnchored, toolsearch.ProtocolNativeReferences)
 	}
 	return rows
 }
@@ -62,7 +62,7 @@ func protocolBills(ctx context.Context, tools []*schema.ToolInfo) table {
 	for name, protocol := range map[string]toolsearch.Protocol{
 		"`ProtocolToolSearch`": toolsearch.ProtocolToolSearch, "`ProtocolDispatch`": toolsearch.ProtocolDispatch,
 		"`ProtocolSearchAdd`": toolsearch.ProtocolSearchAdd, "`ProtocolRanked`": toolsearch.ProtocolRanked,
-		"`ProtocolFor(model)`": toolsearch.ProtocolNativeReferences,
+		"`ProtocolFor(model)`": toolsearch.ProtocolNativeReferences, "`ProtocolAnchored`": toolsearch.ProtocolAnchored,
 	} {
 		rows[name] = billsOf(ctx, tools, shown, protocol)
 	}
@@ -70,7 +70,7 @@ func protocolBills(ctx context.Context, tools []*schema.ToolInfo) table {
 }
 
 // advice returns the rows of the table of recommendations: for each provider the way to take, and
-// the way without native search.
+// the way that every model and adapter can take.
 func advice(ctx context.Context, tools []*schema.ToolInfo) table {
 	rows := table{}
 	for _, p := range cost.Providers() {
@@ -78,7 +78,8 @@ func advice(ctx context.Context, tools []*schema.ToolInfo) table {
 		change := func(way cost.Way) string {
 			return fmt.Sprintf("`%v`, %+.0f %%", way, 100*(r.Price(way)/r.Price(cost.Way{All: true})-1))
 		}
-		rows["`"+p.Name+"`"] = cells(p.Model, change(cost.Way{Protocol: toolsearch.ProtocolToolSearch}), change(r.Take(true)), change(r.Take(false)))
+		take := r.Take()
+		rows["`"+p.Name+"`"] = cells(p.Model, change(cost.Way{Protocol: toolsearch.ProtocolToolSearch}), change(take[0]), change(take[len(take)-1]))
 	}
 	return rows
 }

@@ -34,6 +34,10 @@ var conversations = map[toolsearch.Protocol][]toolsearchtest.Turn{
 		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
 		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
 	},
+	toolsearch.ProtocolAnchored: {
+		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
+		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
+	},
 	toolsearch.ProtocolRegexp: {
 		toolsearchtest.CallTool("tool_search", `{"regex_pattern":"github.*issue"}`),
 		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
@@ -81,6 +85,9 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending) {
 				c.list += len(m.Text) / 4
 			}
 		}
+	}
+	if config.Protocol == toolsearch.ProtocolAnchored { // its transport moves them into the conversation
+		c.found, c.loaded = c.found+c.loaded, 0
 	}
 	return c
 }

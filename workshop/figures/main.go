@@ -65,8 +65,8 @@ var (
 func readQuickstart(root string) (r run) {
 	out := must(os.ReadFile(filepath.Join(root, "examples/testdata/quickstart.txt")))
 	catalog, rows := catalogLine.FindSubmatch(out), wayLine.FindAllStringSubmatch(string(out), -1)
-	if catalog == nil || len(rows) != 4 {
-		panic(fmt.Sprintf("quickstart printed no catalog, or no prices of four ways:\n%s", out))
+	if catalog == nil || len(rows) != 5 {
+		panic(fmt.Sprintf("quickstart printed no catalog, or no prices of five ways:\n%s", out))
 	}
 	r.tools = must(strconv.Atoi(string(catalog[1])))
 	for _, saw := range sawLine.FindAllSubmatch(out, -1) {

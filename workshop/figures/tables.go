@@ -32,7 +32,7 @@ func measure(ctx context.Context, root string) map[string]table {
 	for name, protocol := range map[string]toolsearch.Protocol{
 		"`ProtocolToolSearch`": toolsearch.ProtocolToolSearch, "`ProtocolRegexp`": toolsearch.ProtocolRegexp,
 		"`ProtocolSearchAdd`": toolsearch.ProtocolSearchAdd, "`ProtocolRanked`": toolsearch.ProtocolRanked,
-		"`ProtocolDispatch`": toolsearch.ProtocolDispatch,
+		"`ProtocolDispatch`": toolsearch.ProtocolDispatch, "`ProtocolAnchored`": toolsearch.ProtocolAnchored,
 	} {
 		c := costOf(ctx, toolsearch.Config{Protocol: protocol})
 		tables["protocols"][name] = cells(c.turns, c.meta, c.list, c.found, c.loaded)

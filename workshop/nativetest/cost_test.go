@@ -29,7 +29,9 @@ import (
 // testdata/cost/*.golden have the numbers.
 
 var cachingClaude = adapter[*schema.Message]{"claude", provider.Messages, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-	return claude.NewChatModel(ctx, &claude.Config{BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000, AutoCacheControl: &claude.CacheControl{}})
+	return claude.NewChatModel(ctx, &claude.Config{
+		BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000, AutoCacheControl: &claude.CacheControl{}, HTTPClient: anchoring(),
+	})
 }}
 
 // billed is the conversation that is billed: two tools of the quickstart, each searched for and
@@ -111,13 +113,14 @@ func shared(r cost.Request, earlier []cost.Request) (longest int) {
 }
 
 func TestCost(t *testing.T) {
-	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences} {
+	ordinary := []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolAnchored}
+	for _, protocol := range append(ordinary, toolsearch.ProtocolNativeReferences) {
 		t.Run(fmt.Sprintf("claude/%v", protocol), func(t *testing.T) { testCost(t, cachingClaude, protocol, "anthropic") })
 	}
-	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
+	for _, protocol := range ordinary {
 		t.Run(fmt.Sprintf("openai/%v", protocol), func(t *testing.T) { testCost(t, messageAdapters[1], protocol, "openai") })
 	}
-	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeDeferred} {
+	for _, protocol := range append(ordinary, toolsearch.ProtocolNativeDeferred) {
 		t.Run(fmt.Sprintf("agenticopenai/%v", protocol), func(t *testing.T) { testCost(t, agenticAdapters[0], protocol, "openai") })
 	}
 }

@@ -181,9 +181,8 @@ type costRun struct {
 	History      int       `json:"history"`
 	Calls        int       `json:"calls"`
 	Loads        int       `json:"loads"`
-	Cache        string    `json:"cache"`                      // cold, warm or none
-	Take         string    `json:"take"`                       // the simplest way that costs at most 5 % more than the cheapest
-	TakeText     string    `json:"take_without_native_search"` // the same with another adapter
+	Cache        string    `json:"cache"` // cold, warm or none
+	Take         []string  `json:"take"`  // the first that the model and its adapter can: cost.Row.Take
 	Ways         []costWay `json:"ways"`
 }
 
@@ -201,12 +200,20 @@ type costWay struct {
 	Output   int     `json:"output"`
 }
 
+// names returns the names of ways.
+func names(ways []cost.Way) (list []string) {
+	for _, way := range ways {
+		list = append(list, way.String())
+	}
+	return list
+}
+
 // costRuns puts the outcomes of a report in the order of the table.
 func costRuns(r *cost.Report) (runs []costRun) {
 	for _, row := range r.Rows {
 		run := costRun{
 			Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads,
-			Cache: row.Cache, Take: row.Take(true).String(), TakeText: row.Take(false).String(),
+			Cache: row.Cache, Take: names(row.Take()),
 		}
 		for _, o := range row.Outcomes {
 			way := costWay{
@@ -261,11 +268,10 @@ func JSON(r *cost.Report) any {
 		Tokens   int           `json:"tokens"`
 		Provider cost.Provider `json:"provider"`
 		Runs     []costRun     `json:"runs"`
-		Best     string        `json:"best"`
-		BestText string        `json:"best_without_native_search"`
+		Best     []string      `json:"best"`
 		Advice   string        `json:"advice"`
 		Log      []costCheck   `json:"log,omitempty"`
-	}{r.Tools, r.Tokens, r.Provider, costRuns(r), r.Take(true).String(), r.Take(false).String(), r.Advice(), costChecks(r)}
+	}{r.Tools, r.Tokens, r.Provider, costRuns(r), names(r.Take()), r.Advice(), costChecks(r)}
 }
 
 func (c *command) print(r *cost.Report) {
@@ -273,25 +279,17 @@ func (c *command) print(r *cost.Report) {
 	fmt.Fprintf(c.Out, "tools: %d, about %s of definitions\n", r.Tools, cli.Plural(r.Tokens, "token"))
 	fmt.Fprintf(c.Out, "provider: %s, %s, prices of %s\n\n", cli.OneLine(p.Name, 64), cli.OneLine(p.Model, 64), p.Date)
 	var t cli.Table
-	header := []string{"history, calls, loads", "cache"}
-	for _, way := range r.Ways {
-		header = append(header, way.String())
-	}
-	t.Row(append(header, "take")...)
+	t.Row(slices.Concat([]string{"history, calls, loads", "cache"}, names(r.Ways), []string{"take"})...)
 	for _, run := range costRuns(r) {
 		cells := []string{run.Conversation, run.Cache, fmt.Sprintf("%.4f", run.Ways[0].Dollars)}
 		for _, w := range run.Ways[1:] {
 			cells = append(cells, fmt.Sprintf("%+.0f%%", w.Percent))
 		}
-		take := run.Take
-		if run.TakeText != take {
-			take += ", else " + run.TakeText
-		}
-		t.Row(append(cells, take)...)
+		t.Row(append(cells, strings.Join(run.Take, ", else "))...)
 	}
 	c.Print(&t)
 	fmt.Fprint(c.Out, "\nall: US dollars for the conversation if every tool is shown; others: how much more or less.\n"+
-		"take: the simplest way that costs at most 5% more than the cheapest; else: without native search.\n")
+		"take: the simplest way that costs at most 5% more than the cheapest; else: if the model or its adapter cannot.\n")
 	if p.Assumed != "" {
 		fmt.Fprintln(c.Out, cli.OneLine(p.Assumed, 400))
 	}

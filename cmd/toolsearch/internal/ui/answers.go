@@ -19,8 +19,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
-	"github.com/eino-toolsearch/toolsearch/internal/testtools/goals"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools/goals"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 

@@ -742,7 +742,7 @@ const costs = {
   run(run) {
     const most = Math.max(...run.ways.map((way) => way.dollars)) || 1;
     const title = [`${whole.format(run.history)} tokens of history`, count(run.calls, "call"), count(run.loads, "load"), run.cache === "none" ? "no cache" : `${run.cache} cache`].join(", ");
-    return h("section", {}, h("h3", {}, title), h("ul", {}, run.ways.map((way, i) => h("li", { class: way.way === run.take ? "best" : undefined },
+    return h("section", {}, h("h3", {}, title), h("ul", {}, run.ways.map((way, i) => h("li", { class: way.way === run.take[0] ? "best" : undefined },
       h("span", { class: "cut" }, way.way), h("span", { class: "share" }, width(h("i"), (100 * way.dollars) / most)),
       h("span", { class: `num ${i === 0 ? "" : way.percent <= -0.5 ? "up" : way.percent >= 0.5 ? "down" : ""}` },
         i === 0 ? `$${way.dollars.toFixed(4)}` : `${way.percent < 0 ? "−" : "+"}${Math.abs(way.percent).toFixed(0)} %`)))));
