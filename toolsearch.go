@@ -27,9 +27,9 @@
 //     make good fallbacks. [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds the
 //     most. [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
 //   - Choose Config.Protocol by what conversations cost. If your provider caches prompts, take
-//     [ProtocolFor] for a model that searches by itself, and [ProtocolDispatch], whose tool
-//     list never changes, for any other. Without a cache the default is as cheap.
-//     "toolsearch cost" computes it for your catalog.
+//     [ProtocolAnchored] for a model that takes definitions inside the conversation, [ProtocolFor] for one
+//     that searches by itself, and [ProtocolDispatch] for any other. Without a cache the default is as
+//     cheap. "toolsearch cost" computes it for your catalog.
 //   - Config.Groups for the tools of several servers, Group.Source for tools that change,
 //     Group.PerCaller for those that depend on who asks, Config.Filter for who may see which tool, Config.AlwaysLoaded, Preselect and
 //     Limits.MaxLoaded for which tools are visible when.
@@ -45,8 +45,8 @@
 //     the run's own meta-tools since the last call count even if another middleware has
 //     removed them from the history.
 //   - A visible tool keeps its place. The same input gives the same bytes. So a provider's
-//     prompt cache holds until a tool is loaded, and with [ProtocolDispatch] and the native
-//     protocols always.
+//     prompt cache holds until a tool is loaded, and with [ProtocolDispatch], [ProtocolAnchored] and
+//     the native protocols also then.
 //   - A model's mistake is never a Go error: the model gets a tool result that says what to do.
 //   - Nothing in a tool's name or description can break out of the texts the model reads.
 //   - Everything a model sends is bounded.

@@ -15,6 +15,7 @@
 //   - "native_references" gives tool_search as an ordinary tool and defers nothing. The model
 //     gets the found tools as definitions; the history has them as text.
 //   - "native_server" gives only the catalog, since the provider searches by itself.
+//   - "anchored" shows on the wire alone: see examples/anchored.
 //
 // No key is needed, since the models are scripts.
 //
