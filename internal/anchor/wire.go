@@ -38,8 +38,8 @@ var wires = []*wire{
 	}, {
 		name: "messages", path: "/messages", elements: "messages", beta: "inline-tools-2026-09-15", changes: true, atEnd: true,
 		// "Claude Fable 5.1, Claude Mythos 5.1, Claude Fable 5, Claude Mythos 5, Claude Opus 5.5, Claude Opus 4.8, and
-		// Claude Opus 5", and by its own page Claude Sonnet 5.5, but not Claude Sonnet 5.
-		models:  []string{"claude-fable-5*", "claude-mythos-5*", "claude-opus-5*", "claude-opus-4-8*", "claude-sonnet-5-5*"},
+		// Claude Opus 5", by later versions Claude Sonnet 5.5 and Claude Haiku 5.5, but not Claude Sonnet 5.
+		models:  []string{"claude-fable-5*", "claude-mythos-5*", "claude-opus-5*", "claude-opus-4-8*", "claude-sonnet-5-5*", "claude-haiku-5-5*"},
 		refusal: []string{"tool_addition", "tool_removal", "tool_definition", "inline-tools", "role"},
 	}, {
 		name: "responses", path: "/responses", elements: "input",
