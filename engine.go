@@ -126,6 +126,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	if r.session == nil && (e.mode.fixesList() || e.mode.anchors()) { // the tool list does not show what is loaded, or where
 		r.session, r.isAlone = NewSession(), true
 	}
+	r.moves.Store(e.mode.anchors() && len(r.session.definitions()) > 0)
 	if e.config.Filter != nil {
 		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
 	}
@@ -259,7 +260,12 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	if !e.events.listens() {
 		return
 	}
-	change.ToolsChanged = next != nil && r.notebook.RecordList(r.onWire(next.tools))
+	if next != nil {
+		if r.listed != nil { // its call was to tell whether the transport moves tools
+			r.notebook.RecordList(r.onWire(r.listed))
+		}
+		r.listed, change.ToolsChanged = next.tools, r.notebook.RecordList(r.onWire(next.tools))
+	}
 	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
 		return
 	}
