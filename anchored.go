@@ -123,7 +123,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	c, isFirst := r.courseOf(t), r.planned == nil
 	if isFirst {
 		r.planned, r.changed = make(map[string]anchor.At), make(map[string]bool)
-		if r.isAlone && len(c.first) > 0 {
+		if r.isAlone && c.now.User != 1 { // others came before
 			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
 		}
 	}
