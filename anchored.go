@@ -119,7 +119,6 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	if !r.mode.anchors() || r.hidesNone {
 		return nil
 	}
-	r.checkTransport(ctx)
 	c, isFirst := r.courseOf(t), r.planned == nil
 	if isFirst {
 		r.planned, r.changed = make(map[string]anchor.At), make(map[string]bool)
@@ -182,9 +181,8 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 			r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
 		}
 		for _, tool := range p.Tools {
-			sent := report.Steps[tool.Name]
-			if last := len(sent) - 1; last >= 0 && !slices.Contains(tool.Steps, sent[last]) {
-				r.session.define(tool.Name, listed[tool.Name], sent[last])
+			if sent := report.Steps[tool.Name]; len(sent) > 0 {
+				r.session.define(tool.Name, listed[tool.Name], sent[len(sent)-1])
 			}
 		}
 	}

@@ -243,6 +243,7 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 				"a middleware after this one added the second; if it is another tool search middleware, give one of the two another ToolName", t.Name)
 		}
 	}
+	r.checkTransport(ctx)
 	loaded, err := r.loaded(ctx, t, given)
 	if err != nil {
 		return lists{}, err

@@ -101,8 +101,8 @@ func (s *Session) definitions() []anchored {
 	return s.anchored
 }
 
-// define adds a step to what the conversation has of a tool. info is the definition, nil if the tool is taken back. A
-// definition keeps two places: the first, and the last one in a history that lost the first or never had it.
+// define records the last step of what a request had of a tool. info is the definition in the catalog, nil if the tool is
+// gone. A definition keeps two places: the first, and the last one in a history that lost the first or never had it.
 func (s *Session) define(name string, info *schema.ToolInfo, step anchor.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,16 +111,16 @@ func (s *Session) define(name string, info *schema.ToolInfo, step anchor.Step) {
 		tool = s.anchored[at]
 	}
 	n := len(tool.Steps)
-	if slices.Contains(tool.Steps, step) { // a request that is sent again
+	isSame := n > 0 && tool.Steps[n-1].JSON == step.JSON
+	switch {
+	case slices.Contains(tool.Steps, step):
 		return
-	}
-	if n > 1 && tool.Steps[n-1].JSON == step.JSON && tool.Steps[n-2].JSON == step.JSON {
+	case !isSame && info != nil:
+		tool.Hash = hashOfTool(info)
+	case isSame && n > 1 && tool.Steps[n-2].JSON == step.JSON:
 		n--
 	}
 	tool.Steps = append(slices.Clone(tool.Steps[:n]), step)
-	if info != nil {
-		tool.Hash = hashOfTool(info)
-	}
 	s.keep(tool)
 }
 

@@ -82,14 +82,18 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 	}
 	saw.session = toolsearch.NewSession(p.session...)
 	var history []M
-	for _, leg := range p.legs {
+	for i, leg := range p.legs {
+		s.history = []message{{Role: toolsearchtest.User, Text: fmt.Sprint("Part ", i)}}
 		if leg.change != nil {
 			leg.change(&s)
 		}
 		if leg.cut == summarized {
 			history = []M{toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "Much was said."})}
 		} else {
-			history = history[leg.cut:]
+			history = history[min(leg.cut, len(history)):]
+		}
+		for len(history) > 0 && toolsearchtest.Decode(history[0]).Role == toolsearchtest.Tool { // its call is gone
+			history = history[1:]
 		}
 		text := testtools.Must(json.Marshal(saw.session))(t)
 		saw.session = &toolsearch.Session{}
@@ -458,7 +462,7 @@ func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
 // TestRandomTalks plays random conversations. No request is refused, each extends the one before unless the history was
 // cut, and every tool that was found, called or in the session can be called.
 func TestRandomTalks(t *testing.T) {
-	for seed := range uint64(testtools.Rounds(24, 6)) {
+	for seed := range uint64(testtools.Rounds(16, 4)) {
 		for _, a := range messageAdapters {
 			t.Run(fmt.Sprint(a.name, "/", seed), func(t *testing.T) { testRandomTalk(t, a, seed) })
 		}
@@ -471,16 +475,18 @@ func TestRandomTalks(t *testing.T) {
 func testRandomTalk[M adk.MessageType](t *testing.T, a adapter[M], seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 5))
 	names := []string{"get_weather", "get_forecast", "send_mail", "list_stocks"}
-	p := trip{config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1 + random.IntN(3)}}}
-	if random.IntN(2) == 0 {
+	p := trip{config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 2 + random.IntN(3)}}, isAlone: random.IntN(4) == 0}
+	if p.isAlone {
+		p.config.Limits.MaxLoaded = 0 // it bounds the first request of a run, whose transport is not known yet
+	} else if random.IntN(2) == 0 {
 		p.config.Preselect, p.config.Index, p.session = 1, sendMail, []string{"send_mail", testtools.Pick(random, names)}
 	}
 	var shown [][]string // before each model call
 	loaded, messages, cuts := p.session, 0, []int(nil)
 	for n := range 4 {
 		l := leg{}
-		if n > 0 && random.IntN(3) == 0 {
-			l.cut = 1 + random.IntN(2)*messages/2
+		if n > 0 && !p.isAlone && random.IntN(3) == 0 {
+			l.cut = 1 + random.IntN(messages)
 			cuts = append(cuts, len(shown))
 		}
 		for range random.IntN(4) {
@@ -507,5 +513,5 @@ func testRandomTalk[M adk.MessageType](t *testing.T, a adapter[M], seed uint64) 
 		require.Subset(t, r.Callable, shown[i], "what the model could call at request %d", i)
 	}
 	assert.Subset(t, cuts, breaksOf(t, saw.requests, a.api), "requests that do not extend the one before, but of those after a cut")
-	assert.Empty(t, saw.failures)
+	assert.Len(t, saw.failures, map[bool]int{true: 1}[p.isAlone], "%v", saw.failures)
 }
