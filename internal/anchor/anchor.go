@@ -104,17 +104,14 @@ func (p *Plan) apply(w *wire, b *body) ([]byte, map[string][]Step, error) {
 }
 
 // steps returns what a request has of a tool; nothing means that the tool stays in the list. definition is that of the list.
-// Later steps replace the earlier ones that they repeat or that would come behind them.
+// Of the places of one definition, the last counts. Where nothing changes, a tool has one definition.
 func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps []Step) {
 	add := func(next Step) {
-		index, ok := places.index(next.At)
+		_, ok := places.index(next.At)
 		if !ok || next.Wire != w.name || next.JSON != "" && w.nameOf([]byte(next.JSON)) != t.Name {
 			return
 		}
-		for n := len(steps) - 1; n >= 0; n-- {
-			if before, _ := places.index(steps[n].At); w.changes && before <= index && steps[n].JSON != next.JSON {
-				break
-			}
+		for n := len(steps) - 1; n >= 0 && (!w.changes || steps[n].JSON == next.JSON); n-- {
 			steps = steps[:n]
 		}
 		if len(steps) > 0 || next.JSON != "" {
@@ -129,7 +126,7 @@ func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps
 	case last < 0 && !t.Gone:
 		add(Step{t.First, w.name, definition})
 	case last < 0 || steps[last].JSON == definition || !w.changes: // as it was, or taken back already
-	case t.MayChange || !t.Gone && steps[last].JSON == "":
+	case t.MayChange:
 		add(Step{p.Now, w.name, definition})
 	}
 	if last := len(steps) - 1; last >= 0 && steps[last].JSON == "" && !t.Gone { // it could not come again

@@ -29,11 +29,14 @@ import (
 // leg is a run of such a conversation.
 type leg struct {
 	change func(*setup) // what changes before it; nil means nothing
-	cut    int          // messages that the history loses before it; summarized means that a summary takes the place of all
+	cut    int          // messages that the history loses before it, or one of the constants
 	turns  []turn
 }
 
-const summarized = -1
+const (
+	summarized = -1 // a summary takes the place of all messages
+	whole      = -2 // the history has all its messages again
+)
 
 // trip is a conversation of legs.
 type trip struct {
@@ -81,15 +84,18 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 		}
 	}
 	saw.session = toolsearch.NewSession(p.session...)
-	var history []M
+	var history, all []M
 	for i, leg := range p.legs {
 		s.history = []message{{Role: toolsearchtest.User, Text: fmt.Sprint("Part ", i)}}
 		if leg.change != nil {
 			leg.change(&s)
 		}
-		if leg.cut == summarized {
+		switch leg.cut {
+		case summarized:
 			history = []M{toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "Much was said."})}
-		} else {
+		case whole:
+			history = slices.Clone(all)
+		default:
 			history = history[min(leg.cut, len(history)):]
 		}
 		for len(history) > 0 && toolsearchtest.Decode(history[0]).Role == toolsearchtest.Tool { // its call is gone
@@ -102,10 +108,12 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 		if !p.isAlone {
 			ctx = toolsearch.WithSession(ctx, saw.session)
 		}
-		history = append(history, input[M](s)...)
+		question := input[M](s)
+		history = append(history, question...)
 		events, err := drain(newRunner(t, m, s).Run(ctx, history))
 		require.NoError(t, err)
 		history = append(history, inCallOrder(events)...)
+		all = append(append(all, question...), inCallOrder(events)...)
 	}
 	saw.requests = server.Requests()
 	return saw
@@ -197,6 +205,31 @@ var trips = []trip{
 		legs:   []leg{{turns: weather}, {change: weatherAs("Now with a zone", "zone"), turns: []turn{say}}, {turns: []turn{calls(calling("get_weather")), say}}},
 		loaded: []string{"", "get_weather", "get_weather", "get_weather", "get_weather", "get_weather"},
 		says:   "zone", // in the second definition, or in what is wrong with the call
+	},
+	{
+		name: "a changed definition whose place moves", session: []string{"get_weather"},
+		legs: []leg{{turns: []turn{say}}, {turns: []turn{calls(calling("send_mail")), say}}, {cut: 2, change: weatherAs("Now with a zone", "zone"), turns: []turn{say}},
+			{turns: []turn{calls(calling("get_weather")), say}}},
+		loaded: append([]string{"get_weather", "get_weather"}, slices.Repeat([]string{"get_weather send_mail"}, 4)...),
+		breaks: []int{3}, says: "zone",
+	},
+	{
+		name: "a definition too long for a session", session: []string{"get_weather"},
+		legs: []leg{{change: weatherAs(strings.Repeat("long ", 1<<18), "city"), turns: []turn{calls(calling("get_weather")), calls(selecting("send_mail")), say}},
+			{turns: []turn{say}}},
+		loaded: []string{"get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"}, breaks: []int{3},
+	},
+	{
+		name: "a limit of loaded tools, without a session", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}},
+		isAlone: true, tells: "without a Session",
+		legs: []leg{{turns: []turn{calls(selecting("get_weather")), calls(selecting("send_mail")), say}}, {turns: []turn{calls(calling("send_mail")), say}}},
+		// The first request of a run does not know of the transport yet.
+		loaded: []string{"", "get_weather", "get_weather send_mail", "send_mail", "get_weather send_mail"}, breaks: []int{3},
+	},
+	{
+		name:   "a history that is whole again",
+		legs:   []leg{{turns: weather}, {change: weatherAs("Now with a zone", "zone"), cut: 4, turns: []turn{say}}, {cut: whole, turns: []turn{say}}},
+		loaded: append([]string{""}, slices.Repeat([]string{"get_weather"}, 4)...), breaks: []int{3, 4},
 	},
 	{
 		name: "a definition that changes often", legs: manyWeathers(),
@@ -441,22 +474,31 @@ func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
 		assert.Empty(t, breaksOf(t, server.Requests()[2:5], a.api), "the same of the inner agent")
 	}
 
+	// Two middlewares share a session. Then the provider takes back what vanished from one of them, once.
 	anchoring.ToolName = "find_more"
 	anchoring.OnEvent = func(_ context.Context, e toolsearch.Event) {
 		_, failed := e.(*toolsearch.FailureEvent)
 		assert.False(t, failed)
 	}
 	server := provider.New(t, a.api, calls(selecting("get_weather"), find("spy")), calls(calling("get_weather"), calling("spy")),
-		calls(find("hide")), calls(selecting("send_mail")), say)
-	_, err := run(t, a.model(t, server), setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, OnEvent: anchoring.OnEvent}},
-		func(c *adk.TypedChatModelAgentConfig[M]) {
-			c.Handlers = append(c.Handlers, testtools.Must(toolsearch.NewTyped[M](t.Context(), &anchoring))(t))
-		})
-	require.NoError(t, err)
+		calls(find("hide")), calls(selecting("send_mail")), say, say)
+	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, OnEvent: anchoring.OnEvent}}
+	ctx, history := toolsearch.WithLoaded(context.Background()), []M(nil)
+	for range 2 {
+		history = append(history, input[M](s)...)
+		events, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
+			c.Handlers = append(c.Handlers, testtools.Must(toolsearch.NewTyped[M](ctx, &anchoring))(t))
+		}).Run(ctx, history))
+		require.NoError(t, err)
+		history = append(history, inCallOrder(events)...)
+		anchoring.DynamicTools = testtools.EchoTools("hide: Hides", "seek: Seeks")
+	}
 	const two = "find_more get_weather spy"
+	last := map[bool]string{true: "find_more get_weather hide send_mail", false: two + " hide send_mail"}[a.api == provider.Messages]
 	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false,
-		[]string{"find_more", two, two, two + " hide", two + " hide send_mail"})
-	assert.Empty(t, breaksOf(t, server.Requests(), a.api), "requests that do not extend the one before")
+		[]string{"find_more", two, two, two + " hide", two + " hide send_mail", last})
+	assert.Equal(t, []int{5}, breaksOf(t, server.Requests(), a.api), "requests that do not extend the one before: the reminder changes")
+	assert.LessOrEqual(t, strings.Count(lastBody(server.Requests()), `"tool_removal"`), 1)
 }
 
 // TestRandomTalks plays random conversations. No request is refused, each extends the one before unless the history was
