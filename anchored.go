@@ -136,11 +136,8 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 				at = cmp.Or(c.first[doc], at)
 			}
 		}
-		tool.First = at
-		if len(tool.Steps) > 0 { // it was not the place
-			at = anchor.At{}
-		}
-		r.planned[tool.Name], p.Tools = at, append(p.Tools, tool)
+		tool.First, r.planned[tool.Name] = at, at
+		p.Tools = append(p.Tools, tool)
 	}
 	listed := make(map[string]*schema.ToolInfo)
 	for _, info := range tools {

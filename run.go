@@ -42,7 +42,7 @@ type run struct {
 
 	// Under ProtocolAnchored:
 	changed    map[string]bool      // the tools that changed since they were defined
-	planned    map[string]anchor.At // the places of tools whose steps the session did not have
+	planned    map[string]anchor.At // by tool: where it belonged at the last model call, if the session did not know
 	unreported atomic.Bool          // the transport has not reported on the last model call
 	moves      atomic.Bool          // the last request could have its definitions in the conversation
 }

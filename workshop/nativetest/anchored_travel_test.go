@@ -151,6 +151,12 @@ func without(name string) func(*setup) {
 	}
 }
 
+func preselecting(doc int) func(*setup) {
+	return func(s *setup) {
+		s.config.Preselect, s.config.Index = 1, testtools.Canned{Hits: []engines.Hit{{Doc: doc, Score: 1}}}.Index
+	}
+}
+
 func removing(s *setup) { s.config.Protocol = toolsearch.ProtocolSearchAdd }
 
 func anchoredAgain(s *setup) { s.config.Protocol, s.dynamic = toolsearch.ProtocolAnchored, nil }
@@ -207,11 +213,23 @@ var trips = []trip{
 		says:   "zone", // in the second definition, or in what is wrong with the call
 	},
 	{
-		name: "a changed definition whose place moves", session: []string{"get_weather"},
-		legs: []leg{{turns: []turn{say}}, {turns: []turn{calls(calling("send_mail")), say}}, {cut: 2, change: weatherAs("Now with a zone", "zone"), turns: []turn{say}},
-			{turns: []turn{calls(calling("get_weather")), say}}},
-		loaded: append([]string{"get_weather", "get_weather"}, slices.Repeat([]string{"get_weather send_mail"}, 4)...),
-		breaks: []int{3}, says: "zone",
+		name: "a changed definition whose place moves",
+		legs: []leg{
+			{turns: []turn{say}}, {change: preselecting(0), turns: []turn{say}},
+			{cut: 3, change: weatherAs("Now with a zone", "zone"), turns: []turn{say}}, {turns: []turn{calls(calling("get_weather")), say}},
+		},
+		loaded: append([]string{""}, slices.Repeat([]string{"get_weather"}, 4)...), breaks: []int{2}, says: "zone",
+	},
+	{
+		name: "a place that is lost again and again", session: []string{"get_weather"},
+		legs: append(slices.Repeat([]leg{{cut: 3, turns: []turn{say}}}, 10), leg{turns: []turn{say}},
+			leg{change: weatherAs("Now with a zone", "zone"), turns: []turn{say}}),
+		loaded: slices.Repeat([]string{"get_weather"}, 12), breaks: []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, additions: 2,
+	},
+	{
+		name:   "a tool that vanished long ago",
+		legs:   []leg{{turns: weather}, {change: without("get_weather"), turns: []turn{say}}, {cut: 4, turns: []turn{say}}},
+		loaded: []string{"", "get_weather", "get_weather", "~get_weather", ""}, breaks: []int{3, 4},
 	},
 	{
 		name: "a definition too long for a session", session: []string{"get_weather"},
