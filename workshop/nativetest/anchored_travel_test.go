@@ -1,6 +1,7 @@
 package nativetest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,7 +43,7 @@ const (
 type trip struct {
 	name    string
 	config  toolsearch.Config // the protocol is anchored
-	session []string          // what it begins with
+	session string            // what it begins with, as JSON; "" means nothing
 	isAlone bool              // the runs have no session
 	legs    []leg
 	loaded  []string // before each model call; a tool with a tilde only where the provider cannot take it back
@@ -58,7 +59,6 @@ type traveled struct {
 	requests []provider.Request
 	failures []string
 	changes  int // events that say that the tool list changed
-	session  *toolsearch.Session
 }
 
 func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) (saw traveled) {
@@ -83,7 +83,7 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 			}
 		}
 	}
-	saw.session = toolsearch.NewSession(p.session...)
+	text := []byte(cmp.Or(p.session, "[]"))
 	var history, all []M
 	for i, leg := range p.legs {
 		s.history = []message{{Role: toolsearchtest.User, Text: fmt.Sprint("Part ", i)}}
@@ -101,12 +101,11 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 		for len(history) > 0 && toolsearchtest.Decode(history[0]).Role == toolsearchtest.Tool { // its call is gone
 			history = history[1:]
 		}
-		text := testtools.Must(json.Marshal(saw.session))(t)
-		saw.session = &toolsearch.Session{}
-		require.NoError(t, json.Unmarshal(text, saw.session))
+		var session toolsearch.Session
+		require.NoError(t, json.Unmarshal(text, &session))
 		ctx := context.Background()
 		if !p.isAlone {
-			ctx = toolsearch.WithSession(ctx, saw.session)
+			ctx = toolsearch.WithSession(ctx, &session)
 		}
 		question := input[M](s)
 		history = append(history, question...)
@@ -114,6 +113,7 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 		require.NoError(t, err)
 		history = append(history, inCallOrder(events)...)
 		all = append(append(all, question...), inCallOrder(events)...)
+		text = testtools.Must(json.Marshal(&session))(t)
 	}
 	saw.requests = server.Requests()
 	return saw
@@ -170,6 +170,22 @@ func manyWeathers() (legs []leg) {
 	return legs
 }
 
+// hostile is a session whose definitions no request may have, at places that are nowhere or behind the user's first turn.
+var hostile = func() string {
+	var steps []string
+	for _, definition := range []string{"", "{", `{"name":"other"}`, `{"function":{"name":"other"}}`} {
+		for _, wire := range []string{"chat", "messages", "responses", "no such wire"} {
+			text, _ := json.Marshal(definition)
+			steps = append(steps, fmt.Sprintf(`{"at":{"user":1,"text":"716964a188761103"},"wire":%q,"json":%s}`, wire, text))
+		}
+	}
+	elements := []string{`"get_weather"`, `{}`, `{"name":"","steps":[` + steps[4] + `]}`, `{"name":"list_stocks","steps":[{"at":{"user":-1,"nth":-1}}]}`}
+	for i, name := range []string{"get_weather", "send_mail", "gone", "gone_too"} {
+		elements = append(elements, `{"name":"`+name+`","hash":"x","steps":[`+strings.Join(steps[4*i:4*i+4], ",")+`]}`)
+	}
+	return "[" + strings.Join(elements, ",") + "]"
+}()
+
 var sendMail = testtools.Canned{Hits: []engines.Hit{{Doc: 2, Score: 1}}}.Index
 
 var (
@@ -198,9 +214,14 @@ var trips = []trip{
 		breaks: []int{1},
 	},
 	{
-		name: "a session from elsewhere", session: []string{"get_weather", "no_such_tool"},
+		name: "a session from elsewhere", session: `["get_weather","no_such_tool"]`,
 		legs:   []leg{{turns: []turn{calls(selecting("send_mail")), calls(calling("get_weather")), say}}, {turns: []turn{say}}},
 		loaded: []string{"get_weather", "get_weather send_mail", "get_weather send_mail", "get_weather send_mail"},
+	},
+	{
+		name: "a session of an enemy", session: hostile,
+		legs:   []leg{{turns: []turn{say}}, {turns: []turn{calls(calling("get_weather")), say}}},
+		loaded: []string{"get_weather", "get_weather", "get_weather"},
 	},
 	{
 		name: "direct calls", legs: []leg{{turns: []turn{calls(calling("get_weather"), calling("send_mail")), say}}, {turns: []turn{calls(calling("list_stocks")), say}}},
@@ -221,7 +242,7 @@ var trips = []trip{
 		loaded: append([]string{""}, slices.Repeat([]string{"get_weather"}, 4)...), breaks: []int{2}, says: "zone",
 	},
 	{
-		name: "a place that is lost again and again", session: []string{"get_weather"},
+		name: "a place that is lost again and again", session: `["get_weather"]`,
 		legs: append(slices.Repeat([]leg{{cut: 3, turns: []turn{say}}}, 10), leg{turns: []turn{say}},
 			leg{change: weatherAs("Now with a zone", "zone"), turns: []turn{say}}),
 		loaded: slices.Repeat([]string{"get_weather"}, 12), breaks: []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, additions: 2,
@@ -232,7 +253,7 @@ var trips = []trip{
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", ""}, breaks: []int{3, 4},
 	},
 	{
-		name: "a definition too long for a session", session: []string{"get_weather"},
+		name: "a definition too long for a session", session: `["get_weather"]`,
 		legs: []leg{{change: weatherAs(strings.Repeat("long ", 1<<18), "city"), turns: []turn{calls(calling("get_weather")), calls(selecting("send_mail")), say}},
 			{turns: []turn{say}}},
 		loaded: []string{"get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"}, breaks: []int{3},
@@ -536,13 +557,15 @@ func testRandomTalk[M adk.MessageType](t *testing.T, a adapter[M], seed uint64) 
 	random := rand.New(rand.NewPCG(seed, 5))
 	names := []string{"get_weather", "get_forecast", "send_mail", "list_stocks"}
 	p := trip{config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 2 + random.IntN(3)}}, isAlone: random.IntN(4) == 0}
+	var loaded []string
 	if p.isAlone {
 		p.config.Limits.MaxLoaded = 0 // it bounds the first request of a run, whose transport is not known yet
 	} else if random.IntN(2) == 0 {
-		p.config.Preselect, p.config.Index, p.session = 1, sendMail, []string{"send_mail", testtools.Pick(random, names)}
+		p.config.Preselect, p.config.Index, loaded = 1, sendMail, []string{"send_mail", testtools.Pick(random, names)}
+		p.session = `["` + strings.Join(loaded, `","`) + `"]`
 	}
 	var shown [][]string // before each model call
-	loaded, messages, cuts := p.session, 0, []int(nil)
+	messages, cuts := 0, []int(nil)
 	for n := range 4 {
 		l := leg{}
 		if n > 0 && !p.isAlone && random.IntN(3) == 0 {
