@@ -126,6 +126,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	if r.session == nil && (e.mode.fixesList() || e.mode.anchors()) { // the tool list does not show what is loaded, or where
 		r.session, r.isAlone = NewSession(), true
 	}
+	r.moves.Store(e.mode.anchors() && len(r.session.definitions()) > 0)
 	if e.config.Filter != nil {
 		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
 	}
@@ -242,6 +243,7 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 				"a middleware after this one added the second; if it is another tool search middleware, give one of the two another ToolName", t.Name)
 		}
 	}
+	r.checkTransport(ctx)
 	loaded, err := r.loaded(ctx, t, given)
 	if err != nil {
 		return lists{}, err
@@ -259,7 +261,12 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	if !e.events.listens() {
 		return
 	}
-	change.ToolsChanged = next != nil && r.notebook.RecordList(r.onWire(next.tools))
+	if next != nil {
+		if r.listed != nil { // its call was to tell whether the transport moves tools
+			r.notebook.RecordList(r.onWire(r.listed))
+		}
+		r.listed, change.ToolsChanged = next.tools, r.notebook.RecordList(r.onWire(next.tools))
+	}
 	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
 		return
 	}

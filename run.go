@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/anchor"
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 )
 
@@ -33,13 +34,17 @@ type run struct {
 	hasYielded bool            // whether names went to the tools of later middlewares too
 	names      metaNames       // the meta-tools', and which default names belong to other tools
 
-	session    *Session        // nil means none
-	isAlone    bool            // the session ends with the run
-	changed    map[string]bool // under ProtocolAnchored: the tools that changed since they were defined
-	planned    map[string]bool // under ProtocolAnchored: the tools that earlier model calls defined in the conversation
-	unreported atomic.Bool     // under ProtocolAnchored: the transport has not reported on the last model call
-	notebook   conversation.Notebook
-	effects    sync.Map // text of a meta-tool's result -> effect
+	session  *Session           // nil means none
+	isAlone  bool               // the session ends with the run
+	listed   []*schema.ToolInfo // the tool list of the last model call
+	notebook conversation.Notebook
+	effects  sync.Map // text of a meta-tool's result -> effect
+
+	// Under ProtocolAnchored:
+	changed    map[string]bool      // the tools that changed since they were defined
+	planned    map[string]anchor.At // by tool: where it belonged at the last model call, if the session did not know
+	unreported atomic.Bool          // the transport has not reported on the last model call
+	moves      atomic.Bool          // the last request could have its definitions in the conversation
 }
 
 // shown returns a function that says whether the model's next request defines a tool, whatever the calls of its last

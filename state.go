@@ -26,7 +26,7 @@ import (
 // first loading: tools of the tool list come before tools that only the history loads.
 func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversation.LoadSet, error) {
 	limit := r.config.Limits.MaxLoaded
-	if r.mode.anchors() && r.session.movesTools() { // the list does not grow
+	if r.moves.Load() { // the list does not grow
 		limit = 0
 	}
 	s := conversation.NewLoadSet(len(r.scope.docs))
