@@ -25,9 +25,9 @@ import (
 // that one agent unloads is hidden from the others, unless their own history shows it. It comes back when
 // another agent finds, adds or calls it.
 //
-// The middleware updates a Session before every model call and at the end of a successful run. A
-// Session marshals as a JSON list of names. It is safe for concurrent use. Its zero value is an empty
-// session.
+// The middleware updates a Session before every model call and at the end of a successful run. A Session
+// marshals as a JSON list of names and, behind them, of what ProtocolAnchored has defined in the conversation.
+// It is safe for concurrent use. Its zero value is an empty session.
 type Session struct {
 	mu       sync.Mutex
 	names    []string   // in the order of their first loading
