@@ -253,10 +253,10 @@ var trips = []trip{
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", ""}, breaks: []int{3, 4},
 	},
 	{
-		name: "a definition too long for a session", session: `["get_weather"]`,
-		legs: []leg{{change: weatherAs(strings.Repeat("long ", 1<<18), "city"), turns: []turn{calls(calling("get_weather")), calls(selecting("send_mail")), say}},
-			{turns: []turn{say}}},
-		loaded: []string{"get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"}, breaks: []int{3},
+		name:    "a session without room",
+		session: `["get_weather",{"name":"gone","steps":[{"json":"` + strings.Repeat("x", 1<<20-100) + `"}]}]`,
+		legs:    []leg{{turns: []turn{calls(calling("get_weather")), calls(selecting("send_mail")), say}}, {turns: []turn{say}}},
+		loaded:  []string{"get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"}, breaks: []int{3},
 	},
 	{
 		name: "a limit of loaded tools, without a session", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}},
