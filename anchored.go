@@ -224,7 +224,8 @@ func (r *run) onWire(tools []*schema.ToolInfo) []*schema.ToolInfo {
 func (r *run) checkTransport(ctx context.Context) {
 	if r.unreported.Swap(false) {
 		r.moves.Store(false)
-		r.tellOnce(ctx, "the model's requests do not pass AnchoredTransport, so loaded tools stay in the tool list")
+		r.tellOnce(ctx, "the model's requests do not pass AnchoredTransport, or in a form that it does not know, "+
+			"so loaded tools stay in the tool list")
 	}
 }
 

@@ -5,6 +5,7 @@ package anchor
 
 import (
 	"context"
+	"errors"
 	"slices"
 )
 
@@ -67,9 +68,10 @@ type insertion struct {
 	mark []byte // the cache mark of the list's definition; nil means none
 }
 
-// apply returns the body of a request with the definitions where the plan has them, and what it has now.
-func (p *Plan) apply(w *wire, b *body) ([]byte, map[string][]Step, error) {
-	sent := make(map[string][]Step)
+// apply returns the body of a request with the definitions where the plan has them, and what it has now. nil means that
+// nothing moves. err says that a tool stays in the list, since the request does not have its place.
+func (p *Plan) apply(w *wire, b *body) (text []byte, sent map[string][]Step, err error) {
+	sent = make(map[string][]Step)
 	added := make(map[int][]insertion) // by the element that they go before
 	moved := make(map[string]bool)
 	places := w.placesOf(b.elements)
@@ -95,12 +97,14 @@ func (p *Plan) apply(w *wire, b *body) ([]byte, map[string][]Step, error) {
 		}
 		if len(steps) > 0 {
 			sent[t.Name], moved[t.Name] = steps, true
+		} else if isListed {
+			err = errors.New("the request does not have the message that one belongs behind")
 		}
 	}
-	if len(added) == 0 {
-		return nil, sent, nil
+	if len(added) > 0 {
+		text = b.write(w, moved, added)
 	}
-	return b.write(w, moved, added), sent, nil
+	return text, sent, err
 }
 
 // steps returns what a request has of a tool; nothing means that the tool stays in the list. definition is that of the list.

@@ -17,7 +17,7 @@ type transport struct {
 	accepts []string
 
 	mu      sync.Mutex
-	refused map[string]bool // hosts and models that refuse definitions in the conversation
+	refused map[string]error // by host and model: how it refused definitions in the conversation
 }
 
 // Bounds on what is read and remembered.
@@ -35,81 +35,83 @@ func Transport(base http.RoundTripper, accepts ...string) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	return &transport{base: base, accepts: slices.Clone(accepts), refused: make(map[string]bool)}
+	return &transport{base: base, accepts: slices.Clone(accepts), refused: make(map[string]error)}
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	plan, _ := r.Context().Value(planKey{}).(*Plan)
 	at := slices.IndexFunc(wires, func(w *wire) bool { return strings.HasSuffix(r.URL.Path, w.path) })
-	isSigned := strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-")
-	if plan == nil || at < 0 || r.Method != http.MethodPost || r.Body == nil || r.Header.Get("Content-Encoding") != "" || isSigned {
+	isSigned := strings.Contains(r.Header.Get("Authorization"), "Signature=")
+	isEncoded := r.Header.Get("Content-Encoding") != ""
+	isRedirected := r.Response != nil // maybe to another host
+	if plan == nil || at < 0 || r.Method != http.MethodPost || r.Body == nil || isSigned || isEncoded || isRedirected {
 		return t.base.RoundTrip(r)
 	}
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	switch {
-	case err != nil:
+	if err != nil {
 		_ = r.Body.Close()
 		return nil, err
-	case len(text) > maxBody:
-		whole := r.Clone(r.Context())
-		whole.Body = rest{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
-		return t.base.RoundTrip(whole)
 	}
-	_ = r.Body.Close()
+	unchanged := r.Clone(r.Context())
+	unchanged.Body = rest{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
 	w := wires[at]
 	b, ok := w.read(text)
 	if !ok || b.tools[plan.Search] == nil {
-		return t.base.RoundTrip(withBody(r, text))
+		return t.base.RoundTrip(unchanged)
 	}
 	key := r.URL.Host + " " + b.model
 	moved, steps, problem := t.move(plan, w, b, key)
-	if problem != nil || moved == nil {
+	if moved == nil {
 		plan.Report(Report{steps, problem})
-		return t.base.RoundTrip(withBody(r, text))
+		return t.base.RoundTrip(unchanged)
 	}
+	_ = r.Body.Close()
 	request := withBody(r, moved)
 	if w.beta != "" && !strings.Contains(strings.Join(request.Header.Values("Anthropic-Beta"), ","), w.beta) {
 		request.Header.Add("Anthropic-Beta", w.beta)
 	}
 	response, err := t.base.RoundTrip(request)
-	if err != nil || response.StatusCode != http.StatusBadRequest {
-		plan.Report(Report{Steps: steps})
-		return response, err
+	report := Report{steps, problem}
+	switch {
+	case err != nil:
+	case response.StatusCode/100 == 3:
+		report = Report{Err: fmt.Errorf("%s redirects the request, and the list is what follows", r.URL.Host)}
+	case response.StatusCode == http.StatusBadRequest:
+		words, isRefusal := w.refuses(response)
+		if !isRefusal {
+			break
+		}
+		_ = response.Body.Close()
+		response, err = t.base.RoundTrip(withBody(r, text))
+		if err == nil && response.StatusCode/100 == 2 { // the definitions were to blame
+			report = Report{Err: fmt.Errorf("%q refuses definitions in the conversation: %q", b.model, words)}
+			t.mu.Lock()
+			if len(t.refused) == maxRefused {
+				clear(t.refused)
+			}
+			t.refused[key] = report.Err
+			t.mu.Unlock()
+		}
 	}
-	words, isRefusal := w.refuses(response)
-	if !isRefusal {
-		plan.Report(Report{Steps: steps})
-		return response, nil
-	}
-	_ = response.Body.Close()
-	ordinary, err := t.base.RoundTrip(withBody(r, text))
-	if err != nil || ordinary.StatusCode == http.StatusBadRequest { // the definitions are not to blame
-		plan.Report(Report{Steps: steps})
-		return ordinary, err
-	}
-	t.mu.Lock()
-	if len(t.refused) == maxRefused {
-		clear(t.refused)
-	}
-	t.refused[key] = true
-	t.mu.Unlock()
-	plan.Report(Report{Err: fmt.Errorf("%s refuses definitions in the conversation: %s", b.model, words)})
-	return ordinary, nil
+	plan.Report(report)
+	return response, err
 }
 
-// move returns the body with the definitions in the conversation; nil means that there is nothing to move.
+// move returns the body with the definitions in the conversation, and why others stay in the list. No body means that
+// nothing moves.
 func (t *transport) move(plan *Plan, w *wire, b *body, key string) (text []byte, steps map[string][]Step, err error) {
 	t.mu.Lock()
-	isRefused := t.refused[key]
+	refusal := t.refused[key]
 	t.mu.Unlock()
 	switch {
-	case isRefused:
-		return nil, nil, fmt.Errorf("%s refused definitions in the conversation before", b.model)
+	case refusal != nil:
+		return nil, nil, refusal
 	case !w.takes(b.model, t.accepts):
-		return nil, nil, fmt.Errorf("%q is not known to take definitions in the conversation; if it does, name it to AnchoredTransport", b.model)
-	case b.choice != "":
-		return nil, nil, errors.New("the request demands the call of one tool")
+		return nil, nil, fmt.Errorf("%q is not known to take definitions in the conversation; if it does, name it to "+
+			"AnchoredTransport", b.model)
+	case slices.ContainsFunc(plan.Tools, func(t Tool) bool { return bytes.Contains(b.choice, []byte(`"`+t.Name+`"`)) }):
+		return nil, nil, errors.New("the request's tool_choice names a loaded tool")
 	}
 	return plan.apply(w, b)
 }

@@ -64,19 +64,16 @@ type field struct {
 // fieldsOf returns the fields of an object in their order.
 func fieldsOf(object []byte) (fields []field, ok bool) {
 	in := json.NewDecoder(bytes.NewReader(object))
-	if start, err := in.Token(); err != nil || start != json.Delim('{') {
+	if start, _ := in.Token(); start != json.Delim('{') || !json.Valid(object) {
 		return nil, false
 	}
 	for in.More() {
-		key, err := in.Token()
-		f := field{}
-		if f.key, ok = key.(string); err != nil || !ok || in.Decode(&f.raw) != nil {
-			return nil, false
-		}
+		key, _ := in.Token()
+		f := field{key: key.(string)}
+		_ = in.Decode(&f.raw)
 		fields = append(fields, f)
 	}
-	end, err := in.Token()
-	return fields, err == nil && end == json.Delim('}')
+	return fields, true
 }
 
 // join writes an object.
@@ -105,16 +102,18 @@ type body struct {
 	elements []json.RawMessage // of the conversation
 	listed   []json.RawMessage // of the tool list
 	tools    map[string]json.RawMessage
-	choice   string // the tool that the model has to call; "" means none
+	choice   []byte // which tools the model has to call
 }
 
-// read reads a request. It reports false if the request has another form.
+// read reads a request. It reports false if the request has another form, is too long, or continues what the provider
+// keeps of a conversation.
 func (w *wire) read(text []byte) (*body, bool) {
 	b := &body{tools: make(map[string]json.RawMessage)}
-	var ok bool
-	if b.fields, ok = fieldsOf(text); !ok {
-		return nil, false
+	ok := len(text) <= maxBody
+	if ok {
+		b.fields, ok = fieldsOf(text)
 	}
+	seen := make(map[string]bool)
 	for _, f := range b.fields {
 		var err error
 		switch f.key {
@@ -125,18 +124,19 @@ func (w *wire) read(text []byte) (*body, bool) {
 		case w.elements:
 			err = json.Unmarshal(f.raw, &b.elements)
 		case "tool_choice":
-			b.choice = w.nameOf(f.raw)
+			b.choice = f.raw
+		case "previous_response_id", "conversation":
+			ok = ok && string(f.raw) == "null"
 		}
-		if err != nil {
-			return nil, false
-		}
+		ok = ok && err == nil && !seen[f.key]
+		seen[f.key] = true
 	}
 	for _, raw := range b.listed {
 		if name := w.nameOf(raw); name != "" {
 			b.tools[name] = raw
 		}
 	}
-	return b, true
+	return b, ok
 }
 
 // nameOf returns the name of a definition that calls go to, or "".

@@ -31,7 +31,8 @@ func (r *request) readMessages() {
 	c.read(list(r.body, "messages", "messages: Input should be a valid list"))
 	for _, tool := range tools {
 		isServer := serverSearch[text(tool, "type")] != ""
-		if name := text(tool, "name"); !isServer && (isLoaded(tool) || slices.Contains(c.found, name)) {
+		name := text(tool, "name")
+		if !isServer && !slices.Contains(c.added, name) && (isLoaded(tool) || slices.Contains(c.found, name)) {
 			r.callable = append(r.callable, name)
 		}
 	}

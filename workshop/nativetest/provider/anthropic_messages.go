@@ -119,6 +119,10 @@ func (c *conversation) readSystem(i int, blocks, messages []object) {
 			definition, _ := tool["definition"].(object)
 			c.request.readAnthropicTool(j, definition)
 			name = text(definition, "name")
+			must(c.request.tools[name] == nil || serverSearch[text(c.request.tools[name], "type")] == "",
+				"%s.tool: '%s' is the name of a tool of another type", place, name)
+			must(b["cache_control"] == nil || definition["cache_control"] == nil,
+				"%s: cache_control goes on the block or in the definition, not both", place)
 			c.request.tools[name] = definition
 		}
 		c.added = slices.DeleteFunc(c.added, func(added string) bool { return added == name })

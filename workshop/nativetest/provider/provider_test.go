@@ -34,7 +34,9 @@ const goodMessages = `{
 		{"role": "user", "content": [
 			{"type": "tool_result", "tool_use_id": "b", "content": "noon"},
 			{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "tool_reference", "tool_name": "mail"}]},
-			{"type": "text", "text": "And now?"}]}
+			{"type": "text", "text": "And now?"}]},
+		{"role": "system", "content": [
+			{"type": "tool_addition", "tool": {"type": "tool_definition", "definition": {"name": "fax", "input_schema": {"type": "object"}}}}]}
 	]}`
 
 const goodChat = `{
@@ -50,7 +52,8 @@ const goodChat = `{
 			{"id": "a", "type": "function", "function": {"name": "clock", "arguments": "{}"}},
 			{"id": "b", "type": "function", "function": {"name": "clock", "arguments": "not JSON"}}]},
 		{"role": "tool", "tool_call_id": "b", "content": "noon"},
-		{"role": "tool", "tool_call_id": "a", "content": "noon"}
+		{"role": "tool", "tool_call_id": "a", "content": "noon"},
+		{"role": "system", "tools": [{"type": "function", "function": {"name": "fax"}}]}
 	]}`
 
 const goodResponses = `{
@@ -66,13 +69,16 @@ const goodResponses = `{
 		{"type": "function_call", "id": "fc_1", "call_id": "a", "name": "clock", "arguments": "{}"},
 		{"type": "tool_search_call", "id": "tsc_1", "call_id": "b", "execution": "client", "arguments": {"query": "mail"}},
 		{"type": "function_call_output", "call_id": "a", "output": "noon"},
-		{"type": "tool_search_output", "call_id": "b", "execution": "client", "tools": [{"type": "function", "name": "mail", "parameters": {"type": "object"}, "defer_loading": true}]}
+		{"type": "tool_search_output", "call_id": "b", "execution": "client", "tools": [{"type": "function", "name": "mail", "parameters": {"type": "object"}, "defer_loading": true}]},
+		{"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "fax"}]}
 	]}`
 
 var good = map[provider.API]string{provider.Messages: goodMessages, provider.Chat: goodChat, provider.Responses: goodResponses}
 
 func TestRules(t *testing.T) {
 	const messages, chat, responses = provider.Messages, provider.Chat, provider.Responses
+	const addition = `{"role": "system", "content": [
+			{"type": "tool_addition", "tool": {"type": "tool_definition", "definition": {"name": "fax", "input_schema": {"type": "object"}}}}]}`
 	tests := []struct {
 		api      provider.API
 		old, new string // the change to the good request
@@ -114,7 +120,29 @@ func TestRules(t *testing.T) {
 		{messages, `"tool_use_id": "srv_1"`, `"tool_use_id": "srv_2"`, "unexpected `tool_use_id`"},
 		{messages, goodMessages, `{"model": "claude", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}],
 			"tools": [{"name": "mail", "input_schema": {"type": "object"}, "defer_loading": true}]}`, "All tools cannot be deferred"},
+		{messages, `"text": "And now?"}]},
+		` + addition, `"text": "And now?"}]}, ` + addition + `, {"role": "user", "content": "Go on"}`, "messages.4: a `system` message must immediately follow"},
+		{messages, `{"role": "assistant", "content": [
+			{"type": "server`, addition + `, {"role": "assistant", "content": [
+			{"type": "server`, ""},
+		{messages, `{"role": "user", "content": [
+			{"type": "tool_result"`, addition + `, {"role": "user", "content": [
+			{"type": "tool_result"`, "messages.3: a `system` message must immediately follow"},
+		{messages, `"model": "claude"`, `"model": "outdated"`, "messages.4.role: Input should be 'user' or 'assistant'"},
+		{messages, `"type": "tool_addition"`, `"type": "tool_removal"`, "Input tag 'tool_removal'"},
+		{messages, `{"name": "fax", "input_schema": {"type": "object"}}`, `{"name": "fax"}`, "input_schema: Field required"},
+		{messages, `{"name": "fax"`, `{"name": "tool_search_tool_bm25"`, "the name of a tool of another type"},
+		{messages, `{"name": "fax"`, `{"name": "clock"`, ""},
+		{messages, `"type": "tool_addition", "tool": {"type": "tool_definition", "definition": {`, `"type": "tool_addition", "cache_control": {}, "tool": {"type": "tool_definition", "definition": {"cache_control": {}, `, "not both"},
+		{messages, `{"type": "tool_addition", "tool": {"type": "tool_definition", "definition": {"name": "fax", "input_schema": {"type": "object"}}}}`,
+			`{"type": "tool_removal", "tool": {"type": "tool_reference", "name": "fax"}}`, "Tool reference 'fax' not found"},
 
+		{chat, `{"role": "system", "tools"`, `{"role": "system", "content": null, "tools"`, "must not have content"},
+		{chat, `{"role": "system", "tools"`, `{"role": "user", "tools"`, "Unknown parameter: 'messages[5].tools'"},
+		{chat, `"model": "gpt"`, `"model": "outdated"`, "Unknown parameter: 'messages[5].tools'"},
+		{chat, `[{"type": "function", "function": {"name": "fax"}}]`, `[]`, "expected a list of at least one tool"},
+		{chat, `{"name": "fax"}`, `{"name": "mail"}`, "Invalid 'messages[5].tools[0].function.name': 'mail' is the name of another tool"},
+		{chat, `{"role": "tool", "tool_call_id": "a", "content": "noon"},`, ``, "did not have response messages: a"},
 		{chat, `"model": "gpt", `, ``, "model"},
 		{chat, `"tools": [`, `"tools": [` + strings.Repeat(`{"type": "function", "function": {"name": "x"}},`, 127), "maximum length 128"},
 		{chat, `"stream": false`, `"stream_options": {}`, "only allowed when 'stream' is enabled"},
@@ -134,6 +162,10 @@ func TestRules(t *testing.T) {
 		{chat, `"tool_call_id": "b"`, `"tool_call_id": "a"`, "must be a response to a preceeding message"},
 		{chat, `"arguments": "{}"`, `"arguments": {}`, "Missing required parameter: 'messages[2].tool_calls[0].function.arguments'"},
 
+		{responses, `"role": "developer"`, `"role": "system"`, "Supported values are: 'developer'"},
+		{responses, `"model": "gpt"`, `"model": "outdated"`, "Invalid value: 'additional_tools'"},
+		{responses, `[{"type": "function", "name": "fax"}]`, `[]`, "Missing required parameter: 'input[6].tools'"},
+		{responses, `"name": "fax"`, `"name": "clock"`, "Invalid 'input[6].tools[0].name': 'clock' is the name of another tool"},
 		{responses, `"model": "gpt", `, ``, "Missing required parameter: 'model'"},
 		{responses, `{"type": "function", "name": "clock"`, `{"name": "clock"`, "Missing required parameter: 'tools[0].type'"},
 		{responses, `{"type": "function", "name": "clock"`, `{"type": "function", "name": "mail"`, "Tool names must be unique"},
@@ -181,13 +213,19 @@ func TestCallable(t *testing.T) {
 	for api, body := range good {
 		server := provider.New(t, api, provider.Say("noon"))
 		send(t, server, api, body)
-		assert.Equal(t, []string{"clock", "mail"}, server.Requests()[0].Callable, api)
+		assert.ElementsMatch(t, []string{"clock", "mail", "fax"}, server.Requests()[0].Callable, api)
 	}
 	server := provider.New(t, provider.Responses, provider.Say("noon"))
 	send(t, server, provider.Responses, `{"model": "gpt", "input": "Hi", "tools": [{"type": "tool_search"}, {"type": "function", "name": "mail", "parameters": {"type": "object"}, "defer_loading": true}]}`)
 	got := server.Requests()[0]
 	assert.Empty(t, got.Callable, "callable before it was found")
 	assert.Empty(t, got.Refused)
+}
+
+// TestHeader: Anthropic's messages define tools by a header alone.
+func TestHeader(t *testing.T) {
+	_, answer := send(t, provider.New(t, provider.Messages, provider.Say("noon")), provider.Messages, goodMessages, "")
+	assert.Contains(t, answer, "messages.4.content.0: Input tag 'tool_addition'")
 }
 
 // TestScriptOver: a request after the last turn of the script fails visibly.
@@ -203,11 +241,13 @@ func post(t *testing.T, api provider.API, body string) (status int, answer strin
 	return send(t, provider.New(t, api, provider.Say("noon")), api, body)
 }
 
-func send(t *testing.T, server *provider.Server, api provider.API, body string) (status int, answer string) {
+func send(t *testing.T, server *provider.Server, api provider.API, body string, betas ...string) (status int, answer string) {
 	t.Helper()
 	require.True(t, json.Valid([]byte(body)), "not JSON: %s", body)
 	base := strings.TrimSuffix(server.URL, "/v1")
-	resp := testtools.Must(http.Post(base+string(api), "application/json", strings.NewReader(body)))(t)
+	r := testtools.Must(http.NewRequest(http.MethodPost, base+string(api), strings.NewReader(body)))(t)
+	r.Header["Anthropic-Beta"] = append(betas, "inline-tools-2026-09-15")[:1]
+	resp := testtools.Must(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
 	return resp.StatusCode, string(testtools.Must(io.ReadAll(resp.Body))(t))
 }

@@ -1,0 +1,272 @@
+package nativetest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cloudwego/eino-ext/components/model/agenticopenai"
+	"github.com/cloudwego/eino-ext/components/model/claude"
+	"github.com/cloudwego/eino-ext/components/model/openai"
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
+)
+
+// ProtocolAnchored on the wire: what the providers' caches see, and what happens where definitions cannot move.
+
+// sending returns the adapters with transports and a model of their own, and once more the one that sets breakpoints.
+func sending(through func() http.RoundTripper, name string) (chat []adapter[*schema.Message], agentic []adapter[*schema.AgenticMessage]) {
+	client := func() *http.Client { return &http.Client{Transport: through()} }
+	claudes := func(cache *claude.CacheControl) func(context.Context, string) (model.BaseModel[*schema.Message], error) {
+		return func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
+			return claude.NewChatModel(ctx, &claude.Config{
+				BaseURL: &url, APIKey: key, Model: name, MaxTokens: 1000, HTTPClient: client(), AutoCacheControl: cache,
+			})
+		}
+	}
+	chat = []adapter[*schema.Message]{
+		{"claude", provider.Messages, claudes(nil)},
+		{"caching claude", provider.Messages, claudes(&claude.CacheControl{})},
+		{"openai", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
+			return openai.NewChatModel(ctx, &openai.ChatModelConfig{BaseURL: url, APIKey: key, Model: name, HTTPClient: client()})
+		}},
+	}
+	agentic = []adapter[*schema.AgenticMessage]{
+		{"agenticopenai", provider.Responses, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
+			return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: name, HTTPClient: client()})
+		}},
+		{"agenticopenai-chat", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
+			return agenticopenai.NewChatModel(ctx, &agenticopenai.ChatConfig{BaseURL: url, APIKey: key, Model: name, HTTPClient: client()})
+		}},
+	}
+	return chat, agentic
+}
+
+// busy answers every request once with 429, and keeps what it gets.
+type busy struct {
+	mu     sync.Mutex
+	bodies []string
+}
+
+func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bodies = append(b.bodies, string(text))
+	if len(b.bodies)%2 == 1 {
+		header := http.Header{"Retry-After-Ms": {"1"}, "Content-Type": {"application/json"}}
+		body := io.NopCloser(strings.NewReader(`{"error":{"message":"tools are busy"}}`))
+		return &http.Response{StatusCode: http.StatusTooManyRequests, Header: header, Body: body, Request: r}, nil
+	}
+	again := r.Clone(r.Context())
+	again.Body = io.NopCloser(bytes.NewReader(text))
+	return http.DefaultTransport.RoundTrip(again)
+}
+
+// signing signs requests, as a client of Bedrock does, before another transport gets them.
+type signing struct{ http.RoundTripper }
+
+func (s signing) RoundTrip(r *http.Request) (*http.Response, error) {
+	signed := r.Clone(r.Context())
+	signed.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host, Signature=c")
+	return s.RoundTripper.RoundTrip(signed)
+}
+
+// parts is a tool whose result has several parts.
+type parts struct{ of *schema.ToolInfo }
+
+func (p parts) Info(context.Context) (*schema.ToolInfo, error) { return p.of, nil }
+
+func (p parts) InvokableRun(context.Context, *schema.ToolArgument, ...tool.Option) (*schema.ToolResult, error) {
+	text := func(s string) schema.ToolOutputPart {
+		return schema.ToolOutputPart{Type: schema.ToolPartTypeText, Text: s}
+	}
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{text("one part"), text(`{"matches":["send_mail"]}`)}}, nil
+}
+
+// scene is a conversation under ProtocolAnchored, in a Session, with every adapter.
+type scene struct {
+	name      string
+	transport func() http.RoundTripper // nil means AnchoredTransport
+	model     string
+	loaded    []string // by the Session
+	history   []message
+	turns     []turn
+	callable  string // at the last request
+	problem   string // of the one FailureEvent; "" means that there is none, and that the tool list never changes
+	refused   int    // requests that the provider refused
+}
+
+func anchoredTransport() http.RoundTripper {
+	return toolsearch.AnchoredTransport(nil, "my*", provider.Outdated)
+}
+
+var (
+	rounds = []turn{
+		calls(selecting("get_weather"), selecting("send_mail"), search(`{"query":"zzz"}`)),
+		calls(calling("get_weather"), calling("list_stocks"), calling("nothing"), selecting("get_forecast,get_weather")),
+		calls(calling("get_forecast"), calling("parts"), calling("get_forecast")), calls(calling("list_stocks")), provider.Say("Done."),
+	}
+	everything = "get_weather send_mail list_stocks get_forecast parts"
+)
+
+var scenes = []scene{
+	{name: "rounds", turns: rounds, callable: everything},
+	{name: "a session", loaded: []string{"send_mail"}, turns: rounds, callable: everything},
+	{name: "a question behind results", history: leftBehind(false)[:7], turns: rounds, callable: everything},
+	{name: "a model that refuses", model: provider.Outdated, turns: rounds, callable: everything, refused: 1, problem: "refuses definitions"},
+	{name: "an unknown model", model: "yours", turns: rounds, callable: everything, problem: "name it to AnchoredTransport"},
+	{name: "no transport", transport: func() http.RoundTripper { return http.DefaultTransport },
+		turns: rounds, callable: everything, problem: "do not pass AnchoredTransport"},
+	{name: "signed", transport: func() http.RoundTripper { return signing{anchoredTransport()} },
+		turns: rounds, callable: everything, problem: "do not pass AnchoredTransport"},
+}
+
+func TestAnchored(t *testing.T) {
+	for _, s := range scenes {
+		for _, stream := range []bool{false, true} {
+			if s.transport == nil {
+				s.transport = anchoredTransport
+			}
+			if s.model == "" {
+				s.model = "my model"
+			}
+			chat, agentic := sending(s.transport, s.model)
+			for _, a := range chat {
+				t.Run(s.name+"/"+a.name+"/"+title(true, stream), func(t *testing.T) { testAnchored(t, a, s, stream) })
+			}
+			for _, a := range agentic {
+				t.Run(s.name+"/"+a.name+"/"+title(true, stream), func(t *testing.T) { testAnchored(t, a, s, stream) })
+			}
+		}
+	}
+}
+
+func testAnchored[M adk.MessageType](t *testing.T, a adapter[M], s scene, stream bool) {
+	a.skipRace(t, stream)
+	play := func(protocol toolsearch.Protocol) (requests []provider.Request, problems []string) {
+		server := provider.New(t, a.api, s.turns...)
+		config := toolsearch.Config{Protocol: protocol, OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if f, ok := e.(*toolsearch.FailureEvent); ok {
+				problems = append(problems, f.Err.Error())
+			}
+		}}
+		setup := setup{config: config, static: true, stream: stream, history: s.history}
+		setup.dynamic = append(catalog(), parts{infos("parts")[0]})
+		ctx := toolsearch.WithLoaded(context.Background(), s.loaded...)
+		_, err := drain(newRunner(t, a.model(t, server), setup).Run(ctx, input[M](setup)))
+		require.NoError(t, err)
+		return server.Requests(), problems
+	}
+	all, problems := play(toolsearch.ProtocolAnchored)
+	accepted := slices.DeleteFunc(slices.Clone(all), func(r provider.Request) bool { return r.Refused != "" })
+	assert.Len(t, all, len(accepted)+s.refused, "requests, with those that were refused")
+	require.Len(t, accepted, len(s.turns))
+	assert.ElementsMatch(t, append(strings.Fields(s.callable), "clock", searchTool), accepted[len(accepted)-1].Callable)
+	if s.problem == "" {
+		assert.Empty(t, problems)
+		checkExtends(t, accepted)
+		return
+	}
+	require.Len(t, problems, 1)
+	assert.Contains(t, problems[0], s.problem)
+	ordinary, _ := play(toolsearch.ProtocolToolSearch)
+	for i := range accepted {
+		assert.Equal(t, string(ordinary[i].Body), string(accepted[i].Body), "request %d under ProtocolToolSearch, and here", i)
+	}
+}
+
+// checkExtends checks that each request extends the one before it, but for breakpoints, of which there are as many.
+func checkExtends(t *testing.T, requests []provider.Request) {
+	t.Helper()
+	before := requestOf(t, requests[0].Body)
+	for i, r := range requests[1:] {
+		now := requestOf(t, r.Body)
+		assert.Equal(t, string(before.Tools), string(now.Tools), "the tool list of request %d", i+1)
+		assert.Equal(t, string(before.System), string(now.System), "request %d", i+1)
+		assert.True(t, bytes.HasPrefix(now.Messages, before.Messages), "request %d:\n%s\n%s", i+1, before.Messages, now.Messages)
+		assert.Len(t, now.Marks, len(before.Marks), "breakpoints of request %d", i+1)
+		before = now
+	}
+}
+
+// TestAnchoredRetries: an adapter, or Eino, that sends a request again sends the same bytes, and nothing is added twice.
+func TestAnchoredRetries(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		b := &busy{}
+		chat, agentic := sending(func() http.RoundTripper { return toolsearch.AnchoredTransport(b, "my model") }, "my model")
+		for _, a := range chat {
+			t.Run(a.name+"/"+title(false, stream), func(t *testing.T) { testAnchoredRetries(t, a, b, stream) })
+		}
+		for _, a := range agentic {
+			t.Run(a.name+"/"+title(false, stream), func(t *testing.T) { testAnchoredRetries(t, a, b, stream) })
+		}
+	}
+}
+
+func testAnchoredRetries[M adk.MessageType](t *testing.T, a adapter[M], b *busy, stream bool) {
+	a.skipRace(t, stream)
+	b.bodies = nil
+	server := provider.New(t, a.api, calls(selecting("get_weather")), calls(calling("get_weather")), provider.Say("Done."))
+	config := toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}
+	_, err := run(t, a.model(t, server), setup{config: config, stream: stream}, func(c *adk.TypedChatModelAgentConfig[M]) {
+		c.ModelRetryConfig = &adk.TypedModelRetryConfig[M]{MaxRetries: 1}
+	})
+	require.NoError(t, err)
+	checkExtends(t, server.Requests())
+	require.Len(t, b.bodies, 6)
+	for i, body := range b.bodies {
+		assert.Equal(t, b.bodies[i-i%2], body, "the first attempt, and number %d", i)
+		assert.Equal(t, i > 1, strings.Contains(body, "Current weather of a city"), "attempt %d", i)
+	}
+}
+
+// TestAnchoredRights: a definition leaves the conversation with the user's right to the tool, which is where the bytes
+// of earlier requests end. From there, requests extend each other again.
+func TestAnchoredRights(t *testing.T) {
+	for _, a := range messageAdapters {
+		t.Run(a.name, func(t *testing.T) { testAnchoredRights(t, a) })
+	}
+	for _, a := range agenticAdapters {
+		t.Run(a.name, func(t *testing.T) { testAnchoredRights(t, a) })
+	}
+}
+
+func testAnchoredRights[M adk.MessageType](t *testing.T, a adapter[M]) {
+	may := true
+	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Filter: func(_ context.Context, d toolsearch.Document) bool {
+		return may || d.Name != "get_weather"
+	}}}
+	server := provider.New(t, a.api, calls(selecting("get_weather,send_mail")), calls(calling("get_weather")), provider.Say("Sunny."),
+		calls(calling("send_mail"), selecting("list_stocks,get_weather")), calls(calling("list_stocks")), provider.Say("Sent."))
+	ctx, m := toolsearch.WithLoaded(context.Background()), a.model(t, server)
+	said, err := drain(newRunner(t, m, s).Run(ctx, input[M](s)))
+	require.NoError(t, err)
+	may = false
+	_, err = drain(newRunner(t, m, s).Run(ctx, slices.Concat(input[M](s), said, input[M](s))))
+	require.NoError(t, err)
+	requests := server.Requests()
+	checkRequests(t, requests, dialect{name: "anchored"}, false, []string{
+		"", "get_weather send_mail", "get_weather send_mail", "send_mail", "send_mail list_stocks", "send_mail list_stocks",
+	})
+	checkExtends(t, requests[:3])
+	checkExtends(t, requests[3:])
+	for i, r := range requests[1:] {
+		assert.Equal(t, i < 2, strings.Contains(string(r.Body), "Current weather of a city"), "the definition in request %d", i+1)
+	}
+}
