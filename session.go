@@ -26,7 +26,8 @@ import (
 // another agent finds, adds or calls it.
 //
 // The middleware updates a Session before every model call and at the end of a successful run. A
-// Session marshals as a JSON list of names. It is safe for concurrent use. Its zero value is an empty
+// Session marshals as a JSON list of names and, after ProtocolAnchored, of what the conversation defines. It is safe for
+// concurrent use. Its zero value is an empty
 // session.
 type Session struct {
 	mu       sync.Mutex
@@ -53,8 +54,7 @@ func (s *Session) Loaded() []string {
 	return slices.Clone(s.names)
 }
 
-// MarshalJSON implements json.Marshaler. It writes a list of names and, after ProtocolAnchored, of what the
-// conversation defines.
+// MarshalJSON implements json.Marshaler.
 func (s *Session) MarshalJSON() ([]byte, error) {
 	list := []any{}
 	for _, name := range s.Loaded() {
