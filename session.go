@@ -53,8 +53,7 @@ func (s *Session) Loaded() []string {
 	return slices.Clone(s.names)
 }
 
-// MarshalJSON implements json.Marshaler. It writes a list of names and, after ProtocolAnchored, of what the
-// conversation defines.
+// MarshalJSON implements json.Marshaler.
 func (s *Session) MarshalJSON() ([]byte, error) {
 	list := []any{}
 	for _, name := range s.Loaded() {

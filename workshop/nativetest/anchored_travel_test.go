@@ -34,6 +34,13 @@ type leg struct {
 	turns  []turn
 }
 
+// goes returns a leg that ends with an answer.
+func goes(rounds ...turn) leg { return leg{turns: append(rounds, say)} }
+
+func (l leg) after(change func(*setup)) leg { return leg{change, l.cut, l.turns} }
+
+func (l leg) without(messages int) leg { return leg{l.change, messages, l.turns} }
+
 const (
 	summarized = -1 // a summary takes the place of all messages
 	whole      = -2 // the history has all its messages again
@@ -136,25 +143,22 @@ func breaksOf(t *testing.T, requests []provider.Request, api provider.API) (brea
 // weatherAs returns a change of the catalog: get_weather has another description, and needs a parameter.
 func weatherAs(description, parameter string) func(*setup) {
 	return func(s *setup) {
-		s.dynamic = slices.Clone(catalog())
-		s.dynamic[0] = &testtools.PlainTool{Of: &schema.ToolInfo{Name: "get_weather", Desc: description, ParamsOneOf: schema.NewParamsOneOfByParams(
-			map[string]*schema.ParameterInfo{parameter: {Type: schema.String, Required: true}})}}
+		s.dynamic = catalog()
+		needed := map[string]*schema.ParameterInfo{parameter: {Type: schema.String, Required: true}}
+		s.dynamic[0] = &testtools.PlainTool{Of: &schema.ToolInfo{
+			Name: "get_weather", Desc: description, ParamsOneOf: schema.NewParamsOneOfByParams(needed)}}
 	}
 }
 
-func without(name string) func(*setup) {
-	return func(s *setup) {
-		s.dynamic = slices.DeleteFunc(catalog(), func(t tool.BaseTool) bool {
-			info, _ := t.Info(context.Background())
-			return info.Name == name
-		})
-	}
+func withoutWeather(s *setup) { s.dynamic = catalog()[1:] }
+
+// loading returns what is loaded before the model calls: the given, and then the same n times.
+func loading(n int, same string, given ...string) []string {
+	return append(given, slices.Repeat([]string{same}, n)...)
 }
 
-func preselecting(doc int) func(*setup) {
-	return func(s *setup) {
-		s.config.Preselect, s.config.Index = 1, testtools.Canned{Hits: []engines.Hit{{Doc: doc, Score: 1}}}.Index
-	}
+func preselecting(s *setup) {
+	s.config.Preselect, s.config.Index = 1, testtools.Canned{Hits: []engines.Hit{{Doc: 0, Score: 1}}}.Index
 }
 
 func removing(s *setup) { s.config.Protocol = toolsearch.ProtocolSearchAdd }
@@ -163,9 +167,9 @@ func anchoredAgain(s *setup) { s.config.Protocol, s.dynamic = toolsearch.Protoco
 
 // manyWeathers are ten legs with another get_weather each.
 func manyWeathers() (legs []leg) {
-	legs = []leg{{turns: []turn{calls(selecting("get_weather")), provider.Say("Found.")}}}
+	legs = []leg{goes(calls(selecting("get_weather")))}
 	for i := range 10 {
-		legs = append(legs, leg{change: weatherAs(fmt.Sprintf("Weather %d", i), "city"), turns: []turn{provider.Say("Well.")}})
+		legs = append(legs, goes().after(weatherAs(fmt.Sprintf("Weather %d", i), "city")))
 	}
 	return legs
 }
@@ -179,7 +183,7 @@ var hostile = func() string {
 			steps = append(steps, fmt.Sprintf(`{"at":{"user":1,"text":"716964a188761103"},"wire":%q,"json":%s}`, wire, text))
 		}
 	}
-	elements := []string{`"get_weather"`, `{}`, `{"name":"","steps":[` + steps[4] + `]}`, `{"name":"list_stocks","steps":[{"at":{"user":-1,"nth":-1}}]}`}
+	elements := []string{`"get_weather"`, `{}`, `{"steps":[` + steps[4] + `]}`, `{"name":"list_stocks","steps":[{"at":{"user":-1}}]}`}
 	for i, name := range []string{"get_weather", "send_mail", "gone", "gone_too"} {
 		elements = append(elements, `{"name":"`+name+`","hash":"x","steps":[`+strings.Join(steps[4*i:4*i+4], ",")+`]}`)
 	}
@@ -190,137 +194,136 @@ var sendMail = testtools.Canned{Hits: []engines.Hit{{Doc: 2, Score: 1}}}.Index
 
 var (
 	say     = provider.Say("Well.")
-	weather = []turn{calls(selecting("get_weather")), calls(calling("get_weather")), say}
+	weather = goes(calls(selecting("get_weather")), calls(calling("get_weather")))
 )
 
 var trips = []trip{
 	{
-		name: "found tools", legs: []leg{{turns: weather}, {turns: []turn{calls(calling("get_weather"), selecting("send_mail")), say}}, {turns: []turn{say}}},
+		name: "found tools", legs: []leg{weather, goes(calls(calling("get_weather"), selecting("send_mail"))), goes()},
 		loaded: []string{"", "get_weather", "get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"},
 	},
 	{
 		name: "found tools, without a session", isAlone: true, tells: "without a Session",
-		legs:   []leg{{turns: weather}, {turns: []turn{calls(calling("get_weather"), selecting("send_mail")), say}}, {turns: []turn{say}}},
+		legs:   []leg{weather, goes(calls(calling("get_weather"), selecting("send_mail"))), goes()},
 		loaded: []string{"", "get_weather", "get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"},
 	},
 	{
 		name: "Preselect", config: toolsearch.Config{Preselect: 1, Index: sendMail},
-		legs:   []leg{{turns: []turn{say}}, {turns: weather}, {turns: []turn{calls(calling("send_mail")), say}}},
-		loaded: []string{"send_mail", "send_mail", "send_mail get_weather", "send_mail get_weather", "send_mail get_weather", "send_mail get_weather"},
+		legs:   []leg{goes(), weather, goes(calls(calling("send_mail")))},
+		loaded: loading(4, "send_mail get_weather", "send_mail", "send_mail"),
 	},
 	{
 		name: "Preselect, without a session", config: toolsearch.Config{Preselect: 1, Index: sendMail}, isAlone: true, tells: "without a Session",
-		legs: []leg{{turns: []turn{say}}, {turns: weather}}, loaded: []string{"send_mail", "send_mail", "send_mail get_weather", "send_mail get_weather"},
+		legs: []leg{goes(), weather}, loaded: loading(2, "send_mail get_weather", "send_mail", "send_mail"),
 		breaks: []int{1},
 	},
 	{
 		name: "a session from elsewhere", session: `["get_weather","no_such_tool"]`,
-		legs:   []leg{{turns: []turn{calls(selecting("send_mail")), calls(calling("get_weather")), say}}, {turns: []turn{say}}},
-		loaded: []string{"get_weather", "get_weather send_mail", "get_weather send_mail", "get_weather send_mail"},
+		legs:   []leg{goes(calls(selecting("send_mail")), calls(calling("get_weather"))), goes()},
+		loaded: loading(3, "get_weather send_mail", "get_weather"),
 	},
 	{
 		name: "a session of an enemy", session: hostile,
-		legs:   []leg{{turns: []turn{say}}, {turns: []turn{calls(calling("get_weather")), say}}},
-		loaded: []string{"get_weather", "get_weather", "get_weather"},
+		legs:   []leg{goes(), goes(calls(calling("get_weather")))},
+		loaded: loading(3, "get_weather"),
 	},
 	{
-		name: "direct calls", legs: []leg{{turns: []turn{calls(calling("get_weather"), calling("send_mail")), say}}, {turns: []turn{calls(calling("list_stocks")), say}}},
+		name: "direct calls", legs: []leg{goes(calls(calling("get_weather"), calling("send_mail"))), goes(calls(calling("list_stocks")))},
 		loaded: []string{"", "get_weather send_mail", "get_weather send_mail", "get_weather send_mail list_stocks"},
 	},
 	{
 		name:   "a changed definition",
-		legs:   []leg{{turns: weather}, {change: weatherAs("Now with a zone", "zone"), turns: []turn{say}}, {turns: []turn{calls(calling("get_weather")), say}}},
-		loaded: []string{"", "get_weather", "get_weather", "get_weather", "get_weather", "get_weather"},
+		legs:   []leg{weather, goes().after(weatherAs("Now with a zone", "zone")), goes(calls(calling("get_weather")))},
+		loaded: loading(5, "get_weather", ""),
 		says:   "zone", // in the second definition, or in what is wrong with the call
 	},
 	{
 		name: "a changed definition whose place moves",
 		legs: []leg{
-			{turns: []turn{say}}, {change: preselecting(0), turns: []turn{say}},
-			{cut: 3, change: weatherAs("Now with a zone", "zone"), turns: []turn{say}}, {turns: []turn{calls(calling("get_weather")), say}},
+			goes(), goes().after(preselecting),
+			goes().after(weatherAs("Now with a zone", "zone")).without(3), goes(calls(calling("get_weather"))),
 		},
-		loaded: append([]string{""}, slices.Repeat([]string{"get_weather"}, 4)...), breaks: []int{2}, says: "zone",
+		loaded: loading(4, "get_weather", ""), breaks: []int{2}, says: "zone",
 	},
 	{
 		name: "a place that is lost again and again", session: `["get_weather"]`,
-		legs: append(slices.Repeat([]leg{{cut: 3, turns: []turn{say}}}, 10), leg{turns: []turn{say}},
-			leg{change: weatherAs("Now with a zone", "zone"), turns: []turn{say}}),
-		loaded: slices.Repeat([]string{"get_weather"}, 12), breaks: []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, additions: 2,
+		legs:   append(slices.Repeat([]leg{goes().without(3)}, 10), goes(), goes().after(weatherAs("Now with a zone", "zone"))),
+		loaded: loading(12, "get_weather"), breaks: []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, additions: 2,
 	},
 	{
 		name:   "a tool that vanished long ago",
-		legs:   []leg{{turns: weather}, {change: without("get_weather"), turns: []turn{say}}, {cut: 4, turns: []turn{say}}},
+		legs:   []leg{weather, goes().after(withoutWeather), goes().without(4)},
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", ""}, breaks: []int{3, 4},
 	},
 	{
-		name: "a definition too long for a session", session: `["get_weather"]`,
-		legs: []leg{{change: weatherAs(strings.Repeat("long ", 1<<18), "city"), turns: []turn{calls(calling("get_weather")), calls(selecting("send_mail")), say}},
-			{turns: []turn{say}}},
-		loaded: []string{"get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"}, breaks: []int{3},
+		name:    "a session without room",
+		session: `["get_weather",{"name":"gone","steps":[{"json":"` + strings.Repeat("x", 1<<20-100) + `"}]}]`,
+		legs:    []leg{goes(calls(calling("get_weather")), calls(selecting("send_mail"))), goes()},
+		loaded:  []string{"get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"}, breaks: []int{3},
 	},
 	{
 		name: "a limit of loaded tools, without a session", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}},
 		isAlone: true, tells: "without a Session",
-		legs: []leg{{turns: []turn{calls(selecting("get_weather")), calls(selecting("send_mail")), say}}, {turns: []turn{calls(calling("send_mail")), say}}},
+		legs: []leg{goes(calls(selecting("get_weather")), calls(selecting("send_mail"))), goes(calls(calling("send_mail")))},
 		// The first request of a run does not know of the transport yet.
 		loaded: []string{"", "get_weather", "get_weather send_mail", "send_mail", "get_weather send_mail"}, breaks: []int{3},
 	},
 	{
 		name:   "a history that is whole again",
-		legs:   []leg{{turns: weather}, {change: weatherAs("Now with a zone", "zone"), cut: 4, turns: []turn{say}}, {cut: whole, turns: []turn{say}}},
-		loaded: append([]string{""}, slices.Repeat([]string{"get_weather"}, 4)...), breaks: []int{3, 4},
+		legs:   []leg{weather, goes().after(weatherAs("Now with a zone", "zone")).without(4), goes().without(whole)},
+		loaded: loading(4, "get_weather", ""), breaks: []int{3, 4},
 	},
 	{
 		name: "a definition that changes often", legs: manyWeathers(),
-		loaded: append([]string{""}, slices.Repeat([]string{"get_weather"}, 11)...), additions: 8,
+		loaded: loading(11, "get_weather", ""), additions: 8,
 	},
 	{
 		name:   "a trimmed history",
-		legs:   []leg{{turns: weather}, {cut: 3, turns: []turn{say}}, {turns: weather}, {cut: 2, turns: weather}, {turns: []turn{say}}},
-		loaded: append([]string{""}, slices.Repeat([]string{"get_weather"}, 10)...), breaks: []int{3, 7},
-	},
-	{
-		name:   "a history without results and calls",
-		legs:   []leg{{turns: weather}, {cut: 5, turns: []turn{say}}, {turns: weather}, {turns: []turn{calls(calling("get_weather")), say}}},
-		loaded: append([]string{""}, slices.Repeat([]string{"get_weather"}, 8)...), breaks: []int{3},
+		legs:   []leg{weather, goes().without(3), weather, weather.without(2), goes()},
+		loaded: loading(10, "get_weather", ""), breaks: []int{3, 7},
 	},
 	{
 		name:   "a summary",
-		legs:   []leg{{turns: weather}, {cut: summarized, turns: weather}, {turns: []turn{calls(calling("get_weather")), say}}},
-		loaded: append([]string{""}, slices.Repeat([]string{"get_weather"}, 7)...), breaks: []int{3},
+		legs:   []leg{weather, weather.without(summarized), goes(calls(calling("get_weather")))},
+		loaded: loading(7, "get_weather", ""), breaks: []int{3},
 	},
 	{
 		name: "remove_tool", config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
 		legs: []leg{
-			{turns: weather},
-			{change: removing, turns: []turn{calls(provider.Call{Name: "remove_tool", Arguments: `{"tool_names":["get_weather"]}`}), say}},
-			{change: anchoredAgain, turns: []turn{calls(calling("get_weather")), calls(selecting("get_weather")), say}},
+			weather,
+			goes(calls(provider.Call{Name: "remove_tool", Arguments: `{"tool_names":["get_weather"]}`})).after(removing),
+			goes(calls(calling("get_weather")), calls(selecting("get_weather"))).after(anchoredAgain),
 		},
 		says: "is not loaded yet",
 	},
 	{
 		name: "a tool that vanishes and comes back",
 		legs: []leg{
-			{turns: weather}, {change: without("get_weather"), turns: []turn{calls(calling("get_weather")), say}}, {change: anchoredAgain, turns: []turn{say}},
+			weather, goes(calls(calling("get_weather"))).after(withoutWeather), goes().after(anchoredAgain),
 		},
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", "~get_weather", "get_weather"},
 		breaks: []int{3, 5}, // the reminder changes
 	},
 }
 
-// TestTrips: requests extend one another over the runs of a conversation, and every tool that was loaded stays callable.
-func TestTrips(t *testing.T) {
+// onEvery runs a test on every adapter.
+func onEvery(t *testing.T, ofChat func(*testing.T, adapter[*schema.Message]), ofAgentic func(*testing.T, adapter[*schema.AgenticMessage])) {
 	for _, a := range messageAdapters {
-		testTrips(t, a)
+		t.Run(a.name, func(t *testing.T) { ofChat(t, a) })
 	}
 	for _, a := range agenticAdapters {
-		testTrips(t, a)
+		t.Run(a.name, func(t *testing.T) { ofAgentic(t, a) })
 	}
+}
+
+// TestTrips: requests extend one another over the runs of a conversation, and every tool that was loaded stays callable.
+func TestTrips(t *testing.T) {
+	onEvery(t, testTrips[*schema.Message], testTrips[*schema.AgenticMessage])
 }
 
 func testTrips[M adk.MessageType](t *testing.T, a adapter[M]) {
 	for i, p := range trips {
-		t.Run(a.name+"/"+p.name, func(t *testing.T) {
+		t.Run(p.name, func(t *testing.T) {
 			saw := travel(t, a, p, i%2 == 1 && !raceDetector)
 			loaded := slices.Clone(p.loaded)
 			for i, names := range loaded {
@@ -346,18 +349,14 @@ func testTrips[M adk.MessageType](t *testing.T, a adapter[M]) {
 // TestAnchoredResume: what Preselect defines keeps its place when another process goes on from a checkpoint, with the
 // session as JSON.
 func TestAnchoredResume(t *testing.T) {
-	for _, a := range messageAdapters {
-		t.Run(a.name, func(t *testing.T) { testAnchoredResume(t, a) })
-	}
-	for _, a := range agenticAdapters {
-		t.Run(a.name, func(t *testing.T) { testAnchoredResume(t, a) })
-	}
+	onEvery(t, testAnchoredResume[*schema.Message], testAnchoredResume[*schema.AgenticMessage])
 }
 
 func testAnchoredResume[M adk.MessageType](t *testing.T, a adapter[M]) {
 	server := provider.New(t, a.api, calls(selecting("get_weather")),
 		calls(calling("get_weather"), provider.Call{Name: "delete_all", Arguments: `{}`}), calls(calling("send_mail")), say)
-	s := setup{store: &testtools.MemoryStore{}, config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Preselect: 1, Index: sendMail}}
+	s := setup{store: &testtools.MemoryStore{}}
+	s.config = toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Preselect: 1, Index: sendMail}
 	var before, after toolsearch.Session
 	ctx := toolsearch.WithSession(context.Background(), &before)
 	_, err := drain(newRunner(t, a.model(t, server), s).Run(ctx, input[M](s), adk.WithCheckPointID("1")))
@@ -404,9 +403,9 @@ func testAfterOtherProtocols[M adk.MessageType](t *testing.T, a adapter[M], p to
 	for _, isAlone := range []bool{false, true} {
 		other := func(s *setup) { s.config.Protocol = p }
 		saw := travel(t, a, trip{isAlone: isAlone, legs: []leg{
-			{change: other, turns: []turn{calls(find), calls(call("get_weather")), say}},
-			{change: anchoredAgain, turns: []turn{calls(calling("get_weather"), selecting("send_mail")), calls(calling("send_mail")), say}},
-			{change: other, turns: []turn{calls(call("send_mail"), call("get_weather")), say}},
+			goes(calls(find), calls(call("get_weather"))).after(other),
+			goes(calls(calling("get_weather"), selecting("send_mail")), calls(calling("send_mail"))).after(anchoredAgain),
+			goes(calls(call("send_mail"), call("get_weather"))).after(other),
 		}}, false)
 		for i, r := range saw.requests {
 			assert.Empty(t, r.Refused, "request %d", i)
@@ -469,12 +468,7 @@ func testAnchoredFailover[M adk.MessageType](t *testing.T, first, second adapter
 // TestAnchoredAgents: an agent that is a tool of another, with another catalog, and two middlewares of one agent. Each
 // conversation grows at its end, and defines its own tools alone.
 func TestAnchoredAgents(t *testing.T) {
-	for _, a := range messageAdapters {
-		t.Run(a.name, func(t *testing.T) { testAnchoredAgents(t, a) })
-	}
-	for _, a := range agenticAdapters {
-		t.Run(a.name, func(t *testing.T) { testAnchoredAgents(t, a) })
-	}
+	onEvery(t, testAnchoredAgents[*schema.Message], testAnchoredAgents[*schema.AgenticMessage])
 }
 
 func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
@@ -543,13 +537,12 @@ func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
 // TestRandomTalks plays random conversations. No request is refused, each extends the one before unless the history was
 // cut, and every tool that was found, called or in the session can be called.
 func TestRandomTalks(t *testing.T) {
+	onEvery(t, testRandomTalks[*schema.Message], testRandomTalks[*schema.AgenticMessage])
+}
+
+func testRandomTalks[M adk.MessageType](t *testing.T, a adapter[M]) {
 	for seed := range uint64(testtools.Rounds(16, 4)) {
-		for _, a := range messageAdapters {
-			t.Run(fmt.Sprint(a.name, "/", seed), func(t *testing.T) { testRandomTalk(t, a, seed) })
-		}
-		for _, a := range agenticAdapters {
-			t.Run(fmt.Sprint(a.name, "/", seed), func(t *testing.T) { testRandomTalk(t, a, seed) })
-		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { testRandomTalk(t, a, seed) })
 	}
 }
 
@@ -577,7 +570,8 @@ func testRandomTalk[M adk.MessageType](t *testing.T, a adapter[M], seed uint64) 
 			shown = append(shown, slices.Clone(loaded))
 			for range 1 + random.IntN(3) {
 				name := testtools.Pick(random, names)
-				round = append(round, testtools.Pick(random, []provider.Call{calling(name), selecting(name), search(`{"query":"zzz"}`), calling("no_such_tool")}))
+				kinds := []provider.Call{calling(name), selecting(name), search(`{"query":"zzz"}`), calling("no_such_tool")}
+				round = append(round, testtools.Pick(random, kinds))
 				if last := round[len(round)-1]; strings.Contains(last.Name+last.Arguments, name) {
 					loaded = append(loaded, name)
 				}
