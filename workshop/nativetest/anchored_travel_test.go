@@ -288,7 +288,7 @@ var trips = []trip{
 		loaded: loading(7, "get_weather", ""), breaks: []int{3},
 	},
 	{
-		name: "remove_tool", config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
+		name: "remove_tool",
 		legs: []leg{
 			weather,
 			goes(calls(provider.Call{Name: "remove_tool", Arguments: `{"tool_names":["get_weather"]}`})).after(removing),
