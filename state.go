@@ -26,7 +26,7 @@ import (
 // first loading: tools of the tool list come before tools that only the history loads.
 func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversation.LoadSet, error) {
 	limit := r.config.Limits.MaxLoaded
-	if r.mode.anchors() && r.session.movesTools() { // the list does not grow
+	if r.mode.anchors && r.session.movesTools() { // the list does not grow
 		limit = 0
 	}
 	s := conversation.NewLoadSet(len(r.scope.docs))
@@ -51,7 +51,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		return nil, err
 	}
 	s.Use(docs...)
-	if r.mode.translates() {
+	if r.mode.translates {
 		s.ByResult = r.shownByResults(t, given, s)
 	}
 	r.restrict(s, limit, busy)
@@ -66,7 +66,7 @@ func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 	r.addMarked(s, given)
 	listed := slices.Clone(s.Members)
 	r.replay(t, s, 0, listed)
-	if r.mode.translates() {
+	if r.mode.translates {
 		s.ByResult = r.convertResults(t, given, s)
 	}
 	r.restrict(s, 0, nil)
