@@ -119,7 +119,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events, told: &e.told,
-		tools: view.Tools, scope: unfiltered, yielded: make(map[string]bool),
+		scope: unfiltered, yielded: make(map[string]bool),
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(unfiltered.allowed)
@@ -142,12 +142,9 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.recordOwnTool(name)
 		e.yield(ctx, r, name)
 	}
-	if r.scope.allowed != nil {
-		r.tools = make([]tool.BaseTool, 0, len(view.Tools))
-		for i, t := range view.Tools {
-			if r.scope.has(i) {
-				r.tools = append(r.tools, t)
-			}
+	for doc, t := range view.Tools {
+		if r.scope.has(doc) {
+			r.tools = append(r.tools, t)
 		}
 	}
 	r.scope.down = e.editions.down(&r.scope, unfiltered, view)
@@ -335,7 +332,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
 	if !r.mode.translates { // stillLoaded does it
-		r.convertResults(t, given, loaded)
+		r.convertResults(t, given, loaded, true)
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)

@@ -161,23 +161,6 @@ func (n *metaNames) mayAnswer(name string, c *callView) bool {
 	return name == "" || name == wanted || n.answers(name) || n.dispatches(wanted)
 }
 
-// resultsOf returns the answers of loaders, by the name of the tool.
-func (t *transcript) resultsOf(isLoader func(name string) bool) iter.Seq[*answer] {
-	return func(yield func(*answer) bool) {
-		for i := range t.answers {
-			a := &t.answers[i]
-			result := t.result(a)
-			name := result.name
-			if name == "" && a.call != nil { // without a call, called is only a guess
-				name = a.called
-			}
-			if (isLoader(name) || result.name == "" && result.native) && !yield(a) {
-				return
-			}
-		}
-	}
-}
-
 // replace replaces a result. A call marked as a native search loses its mark when its result is no longer native.
 func (t *transcript) replace(a *answer, result resultView) {
 	result.replaced = true

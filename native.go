@@ -74,7 +74,9 @@ type converter struct {
 	shown       docset.Set // the tools that native results will show
 }
 
-func newConverter(r *run, given lists, loaded *conversation.LoadSet) *converter {
+// convertResults gives the results of loaders the form in which the model reads them, if that isFinal, and returns the
+// catalog's tools that native results show then.
+func (r *run) convertResults(t *transcript, given lists, loaded *conversation.LoadSet, isFinal bool) docset.Set {
 	n := len(r.scope.docs)
 	if r.hidesNone { // the ordinary list has all tools
 		loaded = conversation.NewLoadSet(n)
@@ -91,24 +93,17 @@ func newConverter(r *run, given lists, loaded *conversation.LoadSet) *converter 
 	if given.search != nil && given.search.Name != r.names.search {
 		f.otherSearch = given.search.Name
 	}
-	return f
-}
-
-// shownByResults returns the catalog's tools that results of loaders will show, once they are native.
-func (r *run) shownByResults(t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
-	f := newConverter(r, given, loaded)
-	for a := range t.resultsOf(r.names.isLoaderName) {
-		f.formOf(*t.result(a), a.call)
-	}
-	return f.shown
-}
-
-// convertResults gives the results of loaders the form in which the model reads them, and returns the
-// catalog's tools that native results show.
-func (r *run) convertResults(t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
-	f := newConverter(r, given, loaded)
-	for a := range t.resultsOf(r.names.isLoaderName) {
-		if form, changed := f.formOf(*t.result(a), a.call); changed {
+	for i := range t.answers {
+		a := &t.answers[i]
+		result := t.result(a)
+		name := result.name
+		if name == "" && a.call != nil { // without a call, called is only a guess
+			name = a.called
+		}
+		if !r.names.isLoaderName(name) && (result.name != "" || !result.native) {
+			continue
+		}
+		if form, changed := f.formOf(*result, a.call); changed && isFinal {
 			t.replace(a, form)
 		}
 	}
@@ -188,7 +183,15 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	if r.mode.isNative {
 		ordinary = ordinaryOnes(r, given.tools, loaded)
 	}
-	next := lists{tools: visible(r, given.tools, ordinary), deferred: othersDeferred(r, given.deferred)}
+	isOurs := func(t *schema.ToolInfo) bool { // a resumed run may have such tools, from a native protocol
+		if t == nil || conversation.IsOurs(t, r.names.search) {
+			return true
+		}
+		_, own := r.owns(t.Name)
+		return own
+	}
+	others := slices.DeleteFunc(slices.Clone(given.deferred), isOurs)
+	next := lists{tools: visible(r, given.tools, ordinary), deferred: others}
 	isSearch := func(t *schema.ToolInfo) bool { return t.Name == r.names.search }
 	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode.remembers {
 		next.tools[at] = conversation.MarkRemembered(next.tools[at], toJSON(toolNames(r.infos(loaded.Docs))))
@@ -245,20 +248,6 @@ func (r *run) markCalled(given lists, docs []int) lists {
 		}
 	}
 	return given
-}
-
-// othersDeferred returns the deferred tools of other middlewares. A resumed run may have
-// deferred tools of ours, from a native protocol.
-func othersDeferred(r *run, tools []*schema.ToolInfo) (kept []*schema.ToolInfo) {
-	for _, t := range tools {
-		if t == nil {
-			continue
-		}
-		if _, own := r.owns(t.Name); !own && !conversation.IsOurs(t, r.names.search) {
-			kept = append(kept, t)
-		}
-	}
-	return kept
 }
 
 // visible returns the tool list for the model: the tools that are not dynamic, and the loaded

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
@@ -52,7 +50,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 	}
 	s.Use(docs...)
 	if r.mode.translates {
-		s.ByResult = r.shownByResults(t, given, s)
+		s.ByResult = r.convertResults(t, given, s, false)
 	}
 	r.restrict(s, limit, busy)
 	return s, nil
@@ -67,7 +65,7 @@ func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 	listed := slices.Clone(s.Members)
 	r.replay(t, s, 0, listed)
 	if r.mode.translates {
-		s.ByResult = r.convertResults(t, given, s)
+		s.ByResult = r.convertResults(t, given, s, true)
 	}
 	r.restrict(s, 0, nil)
 	if r.config.Limits.MaxLoaded > 0 {
@@ -202,15 +200,13 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 
 // addMarked adds the tools that the marks in the lists name.
 func (r *run) addMarked(s *conversation.LoadSet, given lists) {
-	for _, list := range [...][]*schema.ToolInfo{given.tools, given.deferred} {
-		for _, t := range list {
-			switch {
-			case t == nil:
-			case t.Name == r.names.search:
-				s.Add(r.docsNamed(modeljson.List(conversation.Remembered(t)))...)
-			case conversation.IsLoaded(t, r.names.search):
-				s.Add(r.docsNamed([]string{t.Name})...)
-			}
+	for _, t := range slices.Concat(given.tools, given.deferred) {
+		switch {
+		case t == nil:
+		case t.Name == r.names.search:
+			s.Add(r.docsNamed(modeljson.List(conversation.Remembered(t)))...)
+		case conversation.IsLoaded(t, r.names.search):
+			s.Add(r.docsNamed([]string{t.Name})...)
 		}
 	}
 }
