@@ -50,9 +50,6 @@ func (m *middleware[M]) BeforeAgent(
 func (m *middleware[M]) BeforeModelRewriteState(
 	ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M],
 ) (context.Context, *adk.TypedChatModelAgentState[M], error) {
-	if state == nil {
-		return ctx, state, nil
-	}
 	r, err := m.engine.run(ctx)
 	if err != nil {
 		return ctx, nil, err
@@ -75,7 +72,7 @@ func (m *middleware[M]) BeforeModelRewriteState(
 func (m *middleware[M]) AfterModelRewriteState(
 	ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M],
 ) (context.Context, *adk.TypedChatModelAgentState[M], error) {
-	if state == nil || len(state.Messages) == 0 {
+	if len(state.Messages) == 0 {
 		return ctx, state, nil
 	}
 	r, err := m.engine.run(ctx)
@@ -105,9 +102,6 @@ func everyTool[M adk.MessageType](mc *adk.TypedModelContext[M]) []*schema.ToolIn
 
 // AfterAgent records the run's loaded tools in the session.
 func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatModelAgentState[M]) (context.Context, error) {
-	if state == nil {
-		return ctx, nil
-	}
 	r, err := m.engine.run(ctx)
 	if err != nil {
 		return ctx, err

@@ -112,13 +112,9 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if err != nil {
 		return nil, err
 	}
-	if argument == nil {
-		argument = &schema.ToolArgument{}
-	}
 	request := readKeywords(argument.Text)
 	if request.stand != nil {
-		answer := toJSON(answerOf(t.host.excuse(r, request)))
-		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer}}}, nil
+		return enhancedResult(toJSON(answerOf(t.host.excuse(r, request)))), nil
 	}
 	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
 	if request.isSearch() {
@@ -135,6 +131,11 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{
 		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
 	}}}, nil
+}
+
+// enhancedResult makes an enhanced result of a text.
+func enhancedResult(text string) *schema.ToolResult {
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
 }
 
 // Tool returns tool_search over the catalog, for a ToolsNode in your own graph. It does not hide or

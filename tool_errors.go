@@ -96,8 +96,3 @@ func explainedStream[A, R any](
 
 // textResult makes a result of a text.
 func textResult(text string) string { return text }
-
-// enhancedResult makes an enhanced result of a text.
-func enhancedResult(text string) *schema.ToolResult {
-	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
-}
