@@ -194,20 +194,17 @@ func apply[M adk.MessageType](c codec[M], messages []M, t *transcript) []M {
 		return messages
 	}
 	applied := make([]M, 0, len(messages)+1)
-	for i, msg := range messages {
+	for i := range len(messages) + 1 {
 		if t.inserted != nil && t.insertAt == i {
 			applied = append(applied, c.make(t.inserted))
 		}
-		switch v := &t.views[i]; {
-		case v.dropped:
-		case v.edited:
-			applied = append(applied, c.write(msg, v))
+		switch {
+		case i == len(messages) || t.views[i].dropped:
+		case t.views[i].edited:
+			applied = append(applied, c.write(messages[i], &t.views[i]))
 		default:
-			applied = append(applied, msg)
+			applied = append(applied, messages[i])
 		}
-	}
-	if t.inserted != nil && t.insertAt >= len(messages) {
-		applied = append(applied, c.make(t.inserted))
 	}
 	return applied
 }
