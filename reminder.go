@@ -66,7 +66,7 @@ func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 		return rem
 	}
 	if most := config.Reminder.MaxTokens; most > 0 {
-		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - rem.block.Frame()
+		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - len(rem.block.Wrap(""))
 	}
 	rem.text, rem.form = list.Text()
 	rem.text = rem.block.Wrap(rem.text)

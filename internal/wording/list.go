@@ -140,17 +140,13 @@ func (l *List) described(groups []group, write func(groups []group, limit int) s
 	}
 }
 
-// evenLimit returns the largest limit such that lengths, each cut to it, take no more than room.
-// Room that short ones do not need goes to longer ones.
+// evenLimit returns the largest limit such that lengths, each cut to it, take no more than room, which they exceed.
 func evenLimit(lengths []int, room int) int {
-	sorted := slices.Sorted(slices.Values(lengths))
-	for i, n := range sorted {
-		if left := len(sorted) - i; n*left > room {
-			return max(room, 0) / left
-		}
-		room -= n
+	slices.Sort(lengths)
+	for len(lengths) > 1 && lengths[0]*len(lengths) <= room {
+		room, lengths = room-lengths[0], lengths[1:]
 	}
-	return sorted[len(sorted)-1]
+	return max(room, 0) / len(lengths)
 }
 
 // names lists every name, with at most describe bytes of its description.
@@ -240,18 +236,14 @@ func (l *List) grouped(groups []group, limit int) string {
 	return b.String()
 }
 
-// titles lists all namespaces.
+// titles lists namespaces.
 func (l *List) titles(groups []group, limit int) string {
 	var b strings.Builder
-	b.WriteString(l.namespacesLead())
+	b.WriteString(l.Phrase("reminder-namespaces", "{count}", strconv.Itoa(len(l.Tools))))
 	for i := range groups {
 		b.WriteString(groups[i].line(limit))
 	}
 	return b.String()
-}
-
-func (l *List) namespacesLead() string {
-	return l.Phrase("reminder-namespaces", "{count}", strconv.Itoa(len(l.Tools)))
 }
 
 // namespaces lists the first namespaces that fit, and counts the others. It returns "" if no namespace fits.
@@ -268,7 +260,7 @@ func (l *List) namespaces(groups []group) string {
 	}
 	// The line about the remaining namespaces is longest when none is listed; that length is reserved.
 	reserve := len(rest(groups))
-	text, taken := l.namespacesLead(), 0
+	text, taken := l.titles(nil, 0), 0
 	for i := range groups {
 		if i == len(groups)-1 {
 			reserve = 0

@@ -81,7 +81,6 @@ func (t *Texts) Text(key string, values ...string) string {
 		}
 	}
 	return ""
-
 }
 
 // A Block is a pair of tags. It finds what is between them in a text that others also write: a
@@ -90,9 +89,6 @@ type Block struct{ Open, Close string }
 
 // Wrap returns the block with a text, each tag on a line of its own.
 func (b Block) Wrap(text string) string { return b.Open + "\n" + text + "\n" + b.Close }
-
-// Frame is how many bytes Wrap adds to a text.
-func (b Block) Frame() int { return len(b.Open) + len(b.Close) + 2 }
 
 // Is reports whether a text is nothing but the block.
 func (b Block) Is(text string) bool {
