@@ -119,6 +119,7 @@ func Values(data []byte, f func(from, to int) error) error {
 	in, base := json.NewDecoder(bytes.NewReader(text)), len(data)-len(text)
 	for {
 		var raw json.RawMessage
+		var syntax *json.SyntaxError
 		before := base + int(in.InputOffset())
 		from := len(data) - len(bytes.TrimLeft(data[before:], " \t\r\n"))
 		switch err := in.Decode(&raw); {
@@ -126,8 +127,10 @@ func Values(data []byte, f func(from, to int) error) error {
 			return nil
 		case err != nil && TooDeep(data[from:]) || TooDeep(raw):
 			return wrong(from, "lists and objects nest more than %d deep", MaxDepth)
+		case errors.As(err, &syntax):
+			return &Error{from, "not JSON: " + syntax.Error(), base + int(syntax.Offset) - 1}
 		case err != nil:
-			return syntaxError(err, from, base, len(data))
+			return &Error{from, "not JSON: the file ends within a value", len(data)}
 		}
 		if err := f(from, from+len(raw)); err != nil {
 			return err
@@ -155,15 +158,6 @@ func TooDeep(data []byte) bool {
 		}
 	}
 	return false
-}
-
-// syntaxError describes an error of the decoder in the value that begins at from, in data of so many bytes.
-func syntaxError(err error, from, base, size int) error {
-	syntax := (*json.SyntaxError)(nil)
-	if errors.As(err, &syntax) {
-		return &Error{from, "not JSON: " + syntax.Error(), base + int(syntax.Offset) - 1}
-	}
-	return &Error{from, "not JSON: the file ends within a value", size}
 }
 
 // A part is a value and its offset in the data. The zero part means that there is none.
