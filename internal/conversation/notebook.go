@@ -165,9 +165,6 @@ func (b *Notebook) SessionNames() []string {
 func (b *Notebook) SyncChanges(added, gone []string) (fresh []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.session == nil {
-		b.session = make(map[string]bool)
-	}
 	for _, name := range added {
 		if !b.session[name] {
 			b.session[name] = true

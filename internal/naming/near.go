@@ -54,9 +54,6 @@ func trigrams(s string) func(yield func([3]byte) bool) {
 // count; a nil allowed means all names.
 func (x *NearIndex) Near(text string, limit int, allowed docset.Set) []string {
 	text = JoinParts(text)
-	if text == "" {
-		return nil
-	}
 	shared := make([]uint16, len(x.names))
 	for gram := range trigrams(text) {
 		for _, i := range x.postings[gram] {

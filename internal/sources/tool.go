@@ -167,10 +167,8 @@ func wrapped(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 		return streamed[string, string]{d, stream}
 	case isEnhanced:
 		return invoked[input, output]{d, enhanced}
-	case isEnhancedStream:
-		return streamed[input, output]{d, enhancedStream}
 	}
-	return t
+	return streamed[input, output]{d, enhancedStream}
 }
 
 // typeName returns the tool's type in callbacks: the tool's own answer, or the name of
