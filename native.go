@@ -9,9 +9,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// Who searches: the middleware or the model. A mode is a way to give a catalog to a model;
-// docs/adapters.md says which adapter supports which mode. A native result is a search result
-// in the provider's own form.
+// Who searches: the middleware or the model. A mode is a way to give a catalog to a model; docs/adapters.md says which
+// adapter supports which. A native result is a search result in the provider's own form.
 //
 //	mode         tools go to the model as    search results are
 //	text         ordinary, once loaded       texts
@@ -20,10 +19,9 @@ import (
 //	references   ordinary, once loaded       texts that become native on the wire
 //	server       deferred                    the provider's own
 //
-// A tool that a native result shows is callable as long as that result is in the history.
-// When the result is gone, or cannot be native, the tool moves to the ordinary tool list and
-// stays there. Adapters refuse a definition that comes twice: a tool is never in both places,
-// and a search does not show tools of the ordinary list again.
+// A tool that a native result shows is callable as long as that result is in the history. When the result is gone, or
+// cannot be native, the tool moves to the ordinary tool list and stays there. Adapters refuse a definition that comes
+// twice: a tool is never in both places, and a search does not show tools of the ordinary list again.
 
 // lists are the tools of a model call.
 type lists struct {
@@ -139,8 +137,8 @@ func (f *converter) formOf(result resultView, call *callView) (form resultView, 
 	return result, true
 }
 
-// fresh returns a native result with the loaded tools of the result whose definitions the
-// model does not have yet. If there are none, fresh returns a text.
+// fresh returns a native result with the loaded tools of the result whose definitions the model does not have yet, or a
+// text if there are none.
 func (f *converter) fresh(result resultView) (resultView, bool) {
 	docs := f.run.effectOf(&result).loads
 	var fresh []int
@@ -213,8 +211,8 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	return next
 }
 
-// ordinaryOnes returns the loaded tools that belong in the ordinary list: tools that no native
-// result shows, tools that are in it already, and those of AlwaysLoaded.
+// ordinaryOnes returns the loaded tools of the ordinary list: those that no native result shows, that are in it
+// already, or that are of AlwaysLoaded.
 func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) *conversation.LoadSet {
 	moved := conversation.NewLoadSet(len(r.scope.docs))
 	for _, doc := range loaded.Docs {
@@ -225,8 +223,7 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet
 	return moved
 }
 
-// markCalled marks the tools that a model's message calls as loaded, since the call may be gone from the
-// history before the next model call.
+// markCalled marks the tools that a model's message calls as loaded: the call may be gone before the next model call.
 func (r *run) markCalled(given lists, docs []int) lists {
 	switch {
 	case !r.mode.isNative && !r.mode.fixesList:
@@ -250,8 +247,8 @@ func (r *run) markCalled(given lists, docs []int) lists {
 	return given
 }
 
-// visible returns the tool list for the model: the tools that are not dynamic, and the loaded
-// tools. Each loaded tool keeps its first place; new ones go to the end. It is idempotent.
+// visible returns the tool list for the model: the tools that are not dynamic, and the loaded tools. Each loaded tool
+// keeps its first place; new ones go to the end. It is idempotent.
 func visible(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) []*schema.ToolInfo {
 	docs := r.scope.docs
 	list := make([]*schema.ToolInfo, 0, 8)

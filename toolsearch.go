@@ -17,7 +17,7 @@
 //
 // # Which of these do I want?
 //
-//   - [New] for agents of *schema.Message, [NewTyped] for either message type. Most programs need no more than [Config].
+//   - [New] for agents of *schema.Message, [NewTyped] for either message type. Most need only that and [Config].
 //   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]), in a test, in a command.
 //   - [BM25] in Config.Index if finding the right tool matters more than behaving like Eino's own search, and wherever
 //     tools or requests are in Chinese, Japanese or Korean. [Keyword] is the default. [Fuzzy] and [Similarity] forgive
