@@ -20,8 +20,7 @@ type Tool struct {
 	NamespaceDescription string // "" means none
 }
 
-// A List writes the list of the tools that a model can search for, within a budget.
-// Each form is shorter than the previous form, and the first form that fits is taken:
+// A List writes the list of the tools that a model can search for, in the first of these forms that fits a budget:
 //
 //	names with descriptions, if asked for, cut shorter and shorter
 //	names
@@ -30,35 +29,17 @@ type Tool struct {
 //	namespaces with the number of their tools, the largest first, as many as fit
 //	one line
 //
-// The descriptions of namespaces share the room: all are cut to the same length, a short
-// description leaves its room to longer ones, and a talkative server does not crowd out the others.
-//
-// The text depends only on the List: the same tools give the same bytes.
+// The descriptions of namespaces share the room: all are cut to the same length, a short one leaves its room to longer
+// ones, and a talkative server does not crowd out the others. The same tools give the same bytes.
 type List struct {
-	Tools []Tool
+	Tools          []Tool
+	Groups         map[string]bool   // the namespaces that the program declared; with tools of one, names are by namespace
+	Descriptions   map[string]string // of namespaces, before those of tools; with any, names are by namespace
+	OnlyNamespaces bool              // lists no names of tools
+	Describe       bool              // adds short descriptions to names that are not by namespace
+	Budget         int               // the largest length in bytes, of all forms but the last
 
-	// Groups are the namespaces that the program declared. Names are listed by namespace, even if
-	// all of them fit, if a tool has one of these namespaces or if there are Descriptions. Nil means
-	// none.
-	Groups map[string]bool
-
-	// Descriptions describe namespaces, and override the NamespaceDescription of tools. Nil means
-	// none.
-	Descriptions map[string]string
-
-	// OnlyNamespaces means that no tool names are listed.
-	OnlyNamespaces bool
-
-	// Describe adds a short description to each name if the budget allows it and names are not
-	// listed by namespace.
-	Describe bool
-
-	// Budget is the largest length in bytes. The last form, which is one line, is taken whatever its
-	// length. Unlimited means that every name is listed.
-	Budget int
-
-	// Phrase returns a phrase of the list by its key, with pairs of a placeholder and its value
-	// filled in.
+	// Phrase returns a phrase of the list by its key, with pairs of a placeholder and its value filled in.
 	Phrase func(key string, values ...string) string
 }
 
@@ -102,16 +83,14 @@ func (l *List) Text() (text string, form Form) {
 
 // Bounds on the descriptions of namespaces.
 const (
-	// maxDescriptionsBytes is the room for all descriptions in an Unlimited list. Ten servers
-	// then have a paragraph each, in about 1,000 tokens.
+	// maxDescriptionsBytes is the room for all descriptions in an Unlimited list: a paragraph each for ten servers.
 	maxDescriptionsBytes = 4_000
 	// minDescriptionBytes is the shortest that a longer description is cut to.
 	minDescriptionBytes = 30
 )
 
-// described writes a form of the list with descriptions that share the budget. write writes the
-// form, with at most limit bytes of each description. It reports false if the form does not fit
-// the budget or leaves too little to the descriptions.
+// described writes a form of the list with descriptions that share the budget. write writes it with at most limit bytes
+// of each. It reports false if the form does not fit the budget or leaves too little to the descriptions.
 func (l *List) described(groups []group, write func(groups []group, limit int) string) (string, bool) {
 	var lengths []int
 	total := 0
