@@ -122,7 +122,7 @@ func (c *course) find(at anchor.At, doc int, inCatalog bool) anchor.At {
 // plan returns where the loaded tools of a model call are defined; nil means where the list has them. tools is
 // that list.
 func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo) *anchor.Plan {
-	if !r.mode.anchors || r.hidesNone {
+	if !r.mode.anchors() || r.hidesNone {
 		return nil
 	}
 	r.checkTransport(ctx)
@@ -231,7 +231,7 @@ func (r *run) isGone(name string, tools []*schema.ToolInfo) bool {
 
 // onWire returns the tool list that a provider sees.
 func (r *run) onWire(tools []*schema.ToolInfo) []*schema.ToolInfo {
-	if !r.mode.anchors || !r.session.movesTools() {
+	if !r.mode.anchors() || !r.session.movesTools() {
 		return tools
 	}
 	return slices.DeleteFunc(slices.Clone(tools), func(t *schema.ToolInfo) bool {

@@ -74,7 +74,7 @@ func (k *callable) standInFor(name string) *standIn {
 	doc, dynamic := k.run.scope.named(name)
 	switch {
 	case dynamic:
-		if config.Unloaded == UnloadedRefuse && !k.run.mode.isBlind && !k.isLoaded(doc) {
+		if config.Unloaded == UnloadedRefuse && k.run.mode.seesSearches() && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
 	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):
@@ -102,7 +102,7 @@ func (k *callable) misuse(ctx context.Context, doc int, arguments string) *stand
 
 // isOutdated reports whether the call has to fit another definition in the conversation than the catalog's.
 func (k *callable) isOutdated(doc int) bool {
-	if !k.run.mode.anchors {
+	if !k.run.mode.anchors() {
 		return false
 	}
 	info := k.run.scope.docs[doc].Info

@@ -48,9 +48,9 @@ func (r *run) shown() func(doc int) bool {
 	switch {
 	case !r.isInAgent():
 		return nil
-	case r.mode.fixesList:
+	case r.mode.fixesList():
 		return func(doc int) bool { return r.isAlways(doc) || r.notebook.IsDefined(doc) }
-	case r.mode.isNative || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || takesPatterns(r.scope.searcher):
+	case r.mode.isNative() || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || takesPatterns(r.scope.searcher):
 		return nil
 	}
 	return func(doc int) bool {
@@ -63,12 +63,12 @@ func (r *run) shown() func(doc int) bool {
 // unset Index is Eino's, bit for bit.
 func (r *run) sendsDefinitions() bool {
 	return r.isInAgent() && !takesPatterns(r.scope.searcher) &&
-		(r.config.Protocol == ProtocolRanked || r.mode.fixesList || (r.mode.isNative || r.mode.anchors) && r.config.Index != nil)
+		(r.config.Protocol == ProtocolRanked || r.mode.fixesList() || (r.mode.isNative() || r.mode.anchors()) && r.config.Index != nil)
 }
 
 // countsCalls reports whether a call to a hidden tool loads it.
 func (r *run) countsCalls() bool {
-	return r.config.Unloaded == UnloadedLoadAndRun && !r.mode.isBlind
+	return r.config.Unloaded == UnloadedLoadAndRun && r.mode.seesSearches()
 }
 
 // owns returns the dynamic tool of that name, unless another tool of the agent has the name.
