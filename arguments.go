@@ -12,8 +12,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// What the JSON of tool calls says: the arguments of meta-tools, as models write them, and the
-// results of meta-tools.
+// What the JSON of tool calls says: the arguments of meta-tools, as models write them, and the results of meta-tools.
 
 // searchRequest is the parsed arguments of a search.
 type searchRequest struct {
@@ -27,9 +26,9 @@ type searchRequest struct {
 // isSearch reports whether the request is a search: no stand-in, and readable.
 func (r *searchRequest) isSearch() bool { return r.stand == nil && !r.unreadable }
 
-// readRequest reads the arguments of a search leniently: JSON, fenced JSON, JSON in prose or in a
-// JSON string, or a bare query; numbers as strings or floats; a query or a list of queries, and
-// further queries beside it. The first key is the query's own; the others are accepted too.
+// readRequest reads the arguments of a search leniently: JSON, fenced, in prose or in a JSON string, or a bare query;
+// numbers as strings or floats; a query or a list of queries, and further queries beside it. The first key is the
+// query's own; the others are accepted too.
 func readRequest(arguments string, keys ...string) searchRequest {
 	if request, ok := readAskedFor(arguments); ok {
 		return request
@@ -117,8 +116,7 @@ func standInOf(object map[string]any) *standIn {
 	return s
 }
 
-// standIn is the arguments of the call that replaces a call that cannot be run. It gives the
-// model a tool result: see intercept.go.
+// standIn is the arguments of the call that replaces a call that cannot be run: see intercept.go.
 type standIn struct {
 	UnknownTool  string   `json:"unknown_tool,omitempty"`
 	UnloadedTool string   `json:"unloaded_tool,omitempty"`
@@ -127,9 +125,8 @@ type standIn struct {
 	Suggestions  []string `json:"suggestions,omitempty"`
 }
 
-// readDispatch reads the arguments of call_tool as leniently as those of a search: the name of a tool, ""
-// if they could not be read, and its arguments as JSON, "{}" if there are none. Arguments that follow the
-// schema are passed on as the model wrote them.
+// readDispatch reads the arguments of call_tool as leniently: the name of a tool, "" if they could not be read, and its
+// arguments as JSON, "{}" if there are none. Arguments that follow the schema are passed on as the model wrote them.
 func readDispatch(text string) (tool, arguments string) {
 	var exact struct {
 		Name      string          `json:"name"`
@@ -166,8 +163,7 @@ func toJSON(v any) string {
 	return text
 }
 
-// readResult returns the names that the result of a meta-tool loads, unloads and defines. It understands the
-// results of every protocol.
+// readResult returns the names that the result of a meta-tool, of any protocol, loads, unloads and defines.
 func readResult(text string) (loads, unloads, defines []string) {
 	// The last line of a ranked result is JSON; the rest is text.
 	text = strings.TrimSpace(text)
@@ -211,8 +207,7 @@ func answerOf(r *Result) searchAnswer {
 	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
 }
 
-// help is the part that any answer may add: names that were not found, similar names, and what
-// to do. Empty keys are left out.
+// help is the part that any answer may add: names that were not found, similar names, and what to do.
 type help struct {
 	NotFound    []string `json:"not_found,omitempty"`
 	Suggestions []string `json:"suggestions,omitempty"`

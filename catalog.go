@@ -28,12 +28,10 @@ import (
 //
 //	tools -> their infos -> documents, parameters flattened -> the index of a searcher
 //
-// The middleware has a catalog for each edition (source.go). Without a middleware, NewCatalog
-// builds a catalog. Catalog.Search searches it, or a model does through Catalog.Tool. The end of
+// The middleware has a catalog for each edition (source.go), and NewCatalog builds one without a middleware. The end of
 // this file decides who may see which tool.
 
-// A Catalog is a set of tools compiled for search. It never changes after it is built and is
-// safe for concurrent use.
+// A Catalog is a set of tools compiled for search. It never changes and is safe for concurrent use.
 type Catalog struct {
 	docs     []search.Document
 	byName   map[string]int   // name -> index into docs, the first of a name; only a catalog for a Filter has others
@@ -66,9 +64,8 @@ type CatalogOptions struct {
 	MaxResults int                               // zero means DefaultMaxResults
 }
 
-// NewCatalog compiles tools for search. Nil options mean the defaults. It fails on a nil tool, an
-// Info that fails or returns nil, an empty or repeated name, and a tool that implements none of
-// Eino's four interfaces for a call. The error names the tool and its position.
+// NewCatalog compiles tools for search. Nil options mean the defaults. It fails as NewTyped does on a tool that is not
+// usable.
 func NewCatalog(ctx context.Context, tools []tool.BaseTool, options *CatalogOptions) (*Catalog, error) {
 	infos, err := sources.Definitions(ctx, "", tools)
 	if err != nil {
@@ -95,8 +92,8 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 	return newCatalog(ctx, infos, nil, nil, config, &Catalog{})
 }
 
-// newCatalog compiles infos for search as the configuration says. own are the tools' own names, and groups
-// their groups; nil means none. last is the catalog before, of the same configuration, or an empty catalog.
+// newCatalog compiles infos as the configuration says. own are the tools' own names, and groups their groups; nil means
+// none. last is the catalog before, of the same configuration, or an empty catalog.
 func newCatalog(
 	ctx context.Context, infos []*schema.ToolInfo, own []string, groups []*Group, config *Config, last *Catalog,
 ) (*Catalog, error) {
@@ -115,8 +112,7 @@ func newCatalog(
 		maxResults:    config.MaxResults,
 		maxResultsCap: config.Limits.MaxResultsCap,
 	}
-	// Parameters are the costliest part of a document, and the default searcher does not read
-	// them.
+	// Parameters are the costliest part of a document, and the default searcher does not read them.
 	index := config.index()
 	c.isQuick = index == nil && config.Fallback == nil
 	wantParameters := !c.isQuick || config.Preselect > 0
@@ -178,8 +174,7 @@ func (c *Catalog) index(ctx context.Context, index search.Indexer, last search.S
 	return searcher, err
 }
 
-// takesPatterns reports whether a searcher reads a text as a pattern. Such a searcher cannot rank a
-// user's message.
+// takesPatterns reports whether a searcher reads a text as a pattern, and so cannot rank a user's message.
 func takesPatterns(s search.Searcher) bool {
 	reader, ok := s.(search.QueryReader)
 	if !ok {
@@ -190,9 +185,9 @@ func takesPatterns(s search.Searcher) bool {
 }
 
 // Search answers a query: keywords or "select:a,b". It returns at most maxResults tools and at most
-// DefaultMaxResultsCap. Zero means CatalogOptions.MaxResults. A selection has no limit. Search takes at
-// most DefaultSearchTimeout, unless ctx has a deadline of its own. After that it returns what was
-// found by then, with a Message. It returns an error only if ctx is done.
+// DefaultMaxResultsCap; zero means CatalogOptions.MaxResults, and a selection has no limit. After DefaultSearchTimeout,
+// unless ctx has a deadline of its own, it returns what was found by then, with a Message. It returns an error only if
+// ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
 	limited, cancel := c.limited(ctx)
 	defer cancel()
@@ -232,8 +227,8 @@ func (c scope) named(name string) (doc int, ok bool) {
 	return doc, ok && c.has(doc)
 }
 
-// lookup finds a tool by its exact name. Otherwise the name may be in another case, have "-"
-// for "_", or be as the reminder shows it, if only one tool has such a name.
+// lookup finds a tool by its exact name, or as the only tool whose name is that in another case, with "-" for "_", or
+// as the reminder shows it.
 func (c scope) lookup(name string) (doc int, ok bool) {
 	if doc, ok = c.named(name); ok {
 		return doc, true
@@ -251,9 +246,8 @@ func (c scope) lookup(name string) (doc int, ok bool) {
 	return max(found, 0), found >= 0
 }
 
-// Explain says how the tool of that name scores for a keyword query, or which demand of the
-// query the tool does not meet. It fails if there is no such tool, if the query selects by
-// name, or if the catalog's searcher is not an Explainer.
+// Explain says how the tool of that name scores for a keyword query, or which demand of the query it does not meet. It
+// fails if there is no such tool, if the query selects by name, or if the catalog's searcher is not an Explainer.
 func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Explanation, error) {
 	if _, isSelection := parseSelect(query); isSelection {
 		return search.Explanation{}, errors.New("toolsearch: a selection by name has no score to explain")
@@ -280,16 +274,14 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 // Who may see which tool: filters made from lists, what a Filter lets a run have, and searchers of
 // that part of the catalog.
 
-// FilterTools returns a Config.Filter that passes the tools of the servers and the listed tools: a
-// tool passes if it is in either list. A server is a namespace, such as "github" or "github:*". A
-// tool is a pattern as in Config.AlwaysLoaded, such as "github:create_issue", "get_weather" or
-// "tag:read". Tools of the tags pass in any case: with "human", a user may ask a human whatever
-// else the user may do. Empty lists and no tags pass nothing: a user without permissions has no
-// tools. For no filter at all, leave Config.Filter nil.
+// FilterTools returns a Config.Filter that passes the tools of the servers, the listed tools, and those of the tags. A
+// server is a namespace, such as "github" or "github:*". A tool is a pattern as in Config.AlwaysLoaded, such as
+// "github:create_issue" or "get_weather". With the tag "human", a user may ask a human whatever else the user may do.
+// Empty lists and no tags pass nothing; for no filter at all, leave Config.Filter nil.
 //
-// Config.Annotate sets namespaces and tags. A malformed pattern matches nothing. If an entry is
-// malformed, or no tool of the whole catalog matches it, a FailureEvent says so, once for each
-// catalog. For that, a Filter of your own that calls this one must pass its context on.
+// Config.Annotate sets namespaces and tags. A malformed pattern matches nothing. A FailureEvent reports an entry that
+// is malformed or that no tool of the whole catalog matches, once for each catalog. For that, a Filter of your own that
+// calls this one must pass its context on.
 func FilterTools(servers, tools []string, tags ...string) func(ctx context.Context, doc Document) bool {
 	filter := naming.NewFilter(servers, tags, tools)
 	return func(ctx context.Context, doc Document) bool {
@@ -308,7 +300,6 @@ func (c *Catalog) hasMatch(p *naming.Pattern) bool {
 }
 
 // seenTexts remembers up to maxSeenTexts texts, and then forgets them all. It is safe for concurrent use.
-// The zero value is ready.
 type seenTexts struct {
 	mu  sync.Mutex
 	has map[string]bool
@@ -330,9 +321,9 @@ func (s *seenTexts) isNew(text string) bool {
 	return true
 }
 
-// filtered asks a Filter about every tool of the scope, and returns those that a run may have. A tool on which
-// the Filter panics does not pass. If somebody listens, filtered reports list entries that match no tool of the
-// catalog; reported remembers the failures of earlier runs.
+// filtered asks a Filter about every tool of the scope, and returns those that a run may have. A tool on which it
+// panics does not pass. If somebody listens, filtered reports list entries that match no tool of the catalog, unless
+// reported has them.
 func (c scope) filtered(
 	ctx context.Context, filter func(context.Context, Document) bool, reported *seenTexts, events eventSink,
 ) docset.Set {
@@ -383,9 +374,8 @@ type restrictions = docset.Recent[search.Restricter, search.Searcher]
 // maxRestrictions is the number of sets of documents whose restrictions are kept.
 const maxRestrictions = 8
 
-// restricted returns a searcher of the documents alone, or s itself if they are all documents. It
-// returns nil if s is not a Restricter. What a request may not see must not affect its rankings
-// either, as the frequency of a word in hidden tools would.
+// restricted returns a searcher of the documents alone, s itself if they are all documents, or nil if s is not a
+// Restricter. What a request may not see must not affect its rankings either, as the frequency of a word would.
 func (c *Catalog) restricted(ctx context.Context, s search.Searcher, docs docset.Set) (search.Searcher, error) {
 	from, ok := s.(search.Restricter)
 	switch {

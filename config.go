@@ -35,10 +35,9 @@ const (
 
 	// PreselectAuto, as Config.Preselect, means DefaultPreselect tools, or Limits.MaxLoaded if that is less.
 	PreselectAuto = -1
-	// DefaultPreselect is the number of tools of PreselectAuto. A user's request describes its tools
-	// worse than a search does, and may need several. Of the tools needed, BM25 has 37, 62, 67 and 73%
-	// among its first 5, 15, 20 and 30 for whole tasks over 28 MCP servers (mcpbench), and 76, 93, 95
-	// and 96% for the tasks of ultratool.
+	// DefaultPreselect is the number of tools of PreselectAuto. A user's request describes its tools worse than a search
+	// does, and may need several. Of the tools needed, BM25 has 37, 62, 67 and 73% among its first 5, 15, 20 and 30 for
+	// whole tasks over 28 MCP servers (mcpbench), and 76, 93, 95 and 96% for the tasks of ultratool.
 	DefaultPreselect = 20
 
 	defaultRankedCap = 10 // of ProtocolRanked
@@ -51,68 +50,60 @@ const (
 type Config struct {
 	// WHAT THERE IS
 
-	// DynamicTools is the hidden catalog: the tools that the model finds by searching. It is required unless there
-	// are Groups. The agent gets them as they are. A FailureEvent names a definition that providers refuse, and a
-	// tool left out since the agent has another of its name.
+	// DynamicTools is what the model finds by searching. It is required unless there are Groups. The agent gets them as
+	// they are. A FailureEvent names those that providers refuse or that an agent's tool replaces.
 	DynamicTools []tool.BaseTool
 
-	// Groups are dynamic tools by their origin, such as one for each MCP server. New fails if two tools of
-	// DynamicTools and the groups' Tools have the same name. A Source's tool yields to these, and to that of an
-	// earlier group's Source. Nil means no groups.
+	// Groups are dynamic tools by origin, such as an MCP server. New fails if two of DynamicTools and the groups' Tools
+	// have one name. A Source's tool yields to these, and to that of an earlier group's Source. Nil means no groups.
 	Groups []Group
 
-	// Annotate adds to a tool's definition: its namespace, and words to find the tool by. Nil means the function
-	// Annotate.
+	// Annotate adds a namespace and words to find a tool by. Nil means the function Annotate.
 	Annotate func(*schema.ToolInfo) Annotation
 
 	// WHO MAY SEE IT
 
-	// Filter reports whether the user of a request may have a tool. It is asked about every dynamic tool when a run
-	// starts or is resumed. A tool that does not pass is not announced, found, suggested or callable in that run,
-	// even if loaded before. A panic means no. The Document's Parameters may be missing; its Info must not be
-	// changed. See FilterTools and package lock. Nil means that all pass.
+	// Filter reports whether a request may have a tool. It is asked about every dynamic tool when a run starts or is
+	// resumed. A tool that does not pass, even if loaded before, is not announced, found, suggested or callable in that
+	// run. A panic means no. The Document's Parameters may be missing; its Info must not be changed. See FilterTools and
+	// package lock. Nil means that all pass.
 	Filter func(ctx context.Context, doc Document) bool
 
 	// HOW IT IS SEARCHED
 
-	// Protocol says which meta-tools the model sees and how they answer, or how the model searches by itself. See
-	// ProtocolFor. Zero means ProtocolToolSearch.
+	// Protocol says how the model searches. See ProtocolFor. Zero means ProtocolToolSearch.
 	Protocol Protocol
 
-	// UseModelToolSearch is Eino's name for ProtocolNativeDeferred. With a model adapter that ignores deferred
-	// tools, the model gets no catalog. It needs Protocol to be zero or ProtocolNativeDeferred. False means that
-	// Protocol decides.
+	// UseModelToolSearch is Eino's name for ProtocolNativeDeferred; Protocol must be that or zero. An adapter that ignores
+	// deferred tools gives the model no catalog. False means that Protocol decides.
 	UseModelToolSearch bool
 
 	// Index builds the searcher. Nil means the protocol's: Keyword for ProtocolToolSearch and the native protocols,
 	// Regexp for ProtocolRegexp and ProtocolSearchAdd, Similarity for ProtocolRanked, and BM25 for ProtocolDispatch.
 	Index Indexer
 
-	// Fallback builds a second searcher. It is asked if that of Index fails or finds nothing, and for others if it
-	// finds only tools of one namespace. Nil means none, or Fuzzy for ProtocolSearchAdd without an Index. If every
-	// searcher fails, keyword search answers.
+	// Fallback builds a second searcher, for when that of Index fails or finds nothing, or only tools of one namespace. If
+	// both fail, keyword search answers. Nil means none, or Fuzzy for ProtocolSearchAdd without an Index.
 	Fallback Indexer
 
-	// MaxResults is the number of tools that a search returns if the model asks for no number. A pattern returns up
-	// to Limits.MaxResultsCap. Zero means DefaultMaxResults.
+	// MaxResults is how many tools a search returns if the model asks for no number. A pattern returns up to
+	// Limits.MaxResultsCap. Zero means DefaultMaxResults.
 	MaxResults int
 
 	// WHAT IS SHOWN WHEN
 
 	// AlwaysLoaded are patterns of dynamic tools that are never hidden: "get_weather", "get_*", "github:*" for a
-	// namespace, "*:list_*" for names in any namespace, "tag:human" for a tag. An asterisk matches any text. They
-	// can still be found, and do not count towards Limits.MaxLoaded. A FailureEvent reports a pattern without a
-	// match. Nil means none.
+	// namespace, "*:list_*" for any namespace, "tag:human" for a tag. An asterisk matches any text. They do not count
+	// towards Limits.MaxLoaded. A FailureEvent reports a pattern without a match. Nil means none.
 	AlwaysLoaded []string
 
-	// DeferFrom is the smallest number of dynamic tools that are hidden. Fewer tools, if no more than
-	// Limits.MaxLoaded, are all visible, without a meta-tool or a reminder. Tools that Filter drops do not count.
-	// Zero means always hidden.
+	// DeferFrom is the smallest number of dynamic tools that are hidden. Fewer, if no more than Limits.MaxLoaded, are all
+	// visible, without meta-tools and reminder. Tools that Filter drops do not count. Zero means always hidden.
 	DeferFrom int
 
-	// Preselect is the number of tools that are loaded before the model answers: the best for the user's last
-	// message, for models that fail to search. Index ranks them, or BM25 if Index is nil or reads patterns.
-	// ProtocolDispatch shows none of these tools. PreselectAuto means a good number. Zero means none.
+	// Preselect is how many tools are loaded before the model answers: the best for the user's last message by Index, or
+	// by BM25 if Index is nil or reads patterns. ProtocolDispatch shows none of them. PreselectAuto means a good number.
+	// Zero means none.
 	Preselect int
 
 	// Unloaded is for calls of tools that are not loaded. Zero means UnloadedLoadAndRun.
@@ -126,21 +117,21 @@ type Config struct {
 
 	// HOW IT IS SAID
 
-	// ToolName is the name of the search tool: at most 64 letters, digits, "_" and "-". Two middlewares in one agent
-	// need different names. Any but the default is also the prefix of the protocol's other tools, whose names are as
-	// limited. "" means DefaultToolName, or search_tools for ProtocolSearchAdd.
+	// ToolName is the name of the search tool: at most 64 letters, digits, "_" and "-". Two middlewares in one agent need
+	// different names. Any but the default is also the prefix of the protocol's other tools, whose names have the same
+	// limit. "" means DefaultToolName, or search_tools for ProtocolSearchAdd.
 	ToolName string
 
-	// Reminder configures the message that lists the hidden tools. Zero means that it lists all names, before the
-	// first message that is not a system message; under ProtocolRegexp, none.
+	// Reminder configures the message that lists the hidden tools. Zero means that it lists all names, before the first
+	// message that is not a system message; under ProtocolRegexp there is none.
 	Reminder ReminderConfig
 
 	// Language is that of the texts for the model. Zero means English.
 	Language Language
 
-	// Texts replaces texts that the model reads. The keys are the headings of prompt/en.md, such as "no-match"; New
-	// fails on others. Placeholders in braces are filled in. A text also replaces its variants -groups and
-	// -unlisted, unless they are replaced too. Nil means none.
+	// Texts replaces texts that the model reads. The keys are the headings of prompt/en.md; New fails on others.
+	// Placeholders in braces are filled in. A text also replaces its variants -groups and -unlisted, unless they are
+	// replaced too. Nil means none.
 	Texts map[string]string
 
 	// WHAT IS BOUNDED, AND WHAT YOU ARE TOLD
@@ -148,8 +139,7 @@ type Config struct {
 	// Limits bounds sizes and times. Zero means the default of each.
 	Limits Limits
 
-	// OnEvent is called on the goroutine of the event: after every search by the model, change of the loaded tools,
-	// refused call, change of the catalog, and failure that did not end the run. Nil means no calls.
+	// OnEvent is called with every Event, on the goroutine of the event. Nil means no calls.
 	OnEvent func(ctx context.Context, e Event)
 
 	// SendEvents sends the same events to whoever runs the agent: as the Output.CustomizedOutput of agent events
@@ -163,107 +153,93 @@ type Limits struct {
 	// name. Zero means DefaultMaxResultsCap, or 10 for ProtocolRanked, or Config.MaxResults if that is more.
 	MaxResultsCap int
 
-	// MaxPerNamespace is the largest number of places in a result for the tools of one namespace while tools of
-	// other namespaces match. So a server whose tools repeat every word cannot hide the others. Tools without a
-	// namespace have no limit. The same holds for Preselect. Zero means one place fewer than the result has, but no
-	// limit if the searcher is the protocol's own Keyword, whose order is Eino's. Negative means no limit.
+	// MaxPerNamespace is the largest number of places in a result, or of Preselect, for one namespace while tools of
+	// others match: a server whose tools repeat every word cannot hide the others. Tools without a namespace have no
+	// limit. Zero means one place fewer than the result has, but no limit if the searcher is the protocol's own Keyword,
+	// whose order is Eino's. Negative means no limit.
 	MaxPerNamespace int
 
-	// MaxAnswerTokens is the largest size of the answers of meta-tools to one message of the model, in tokens of 4
-	// bytes. The calls of a message share it evenly. An answer says how many tools did not fit; they are not loaded.
-	// A definition in an answer is shortened to fit; native protocols send definitions whole, so the best match
-	// alone may be larger than this, and an answer does not say what is left out. Zero means DefaultMaxAnswerTokens.
+	// MaxAnswerTokens is the largest size of the answers of meta-tools to one message of the model, in tokens of 4 bytes.
+	// The calls of a message share it evenly. An answer says how many tools did not fit; they are not loaded. It shortens
+	// definitions to fit. A native protocol sends them whole, so the best match alone may be larger, and does not say what
+	// is left out. Zero means DefaultMaxAnswerTokens.
 	MaxAnswerTokens int
 
-	// MaxLoaded is the largest number of loaded tools that are visible at once. The tools least recently found or
-	// called are hidden again, except those whose call is under way. A search brings them back. A model that
-	// searches natively keeps what it found, and so does a conversation that defines its tools by ProtocolAnchored.
-	// Zero means no limit.
+	// MaxLoaded is the largest number of loaded tools that are visible at once. Those least recently found or called are
+	// hidden again until a search finds them, but none whose call is under way, that a native search found, or that
+	// ProtocolAnchored defined in the conversation. Zero means no limit.
 	MaxLoaded int
 
-	// SearchTimeout bounds the time that the searches of one message of the model take together. After that the
-	// model gets what was found by then, and is told to ask for less. It also bounds Preselect. With Keyword alone
-	// there is no bound, since it is quick. Zero means DefaultSearchTimeout.
+	// SearchTimeout bounds the time that the searches of one message of the model take together, and that Preselect takes.
+	// After that the model gets what was found by then, and is told to ask for less. Keyword alone has no bound, since it
+	// is quick. Zero means DefaultSearchTimeout.
 	SearchTimeout time.Duration
 
-	// SourceTimeout bounds how long a run waits for the Sources of all groups to answer, and then for the index of
-	// changed answers. After that the last good answers stay, and a FailureEvent says so. A run waits at most 200 ms
-	// for a Source that already has a good answer, and again for the index of its new answer. What takes longer is
-	// for a later run; a FailureEvent reports the first late answer. Runs that start while a Source is asked wait
-	// for the same call. The Source's context ends after SourceTimeout, not with the run, and a Source that took
-	// longer is not asked again until SourceTimeout has passed or its answer has arrived. After 5 s of indexing,
-	// indexes get at most a tenth of the time: a Source with another answer for every run is indexed now and then.
-	// Zero means DefaultSourceTimeout.
+	// SourceTimeout bounds how long a run waits for the first answers of Sources, and then for their index. For a Source
+	// that has a good answer it waits at most 200 ms, and again for the index; what takes longer is for a later run. The
+	// last good answers stay, and a FailureEvent says so. The Source's context ends after SourceTimeout, not with the run,
+	// and a Source that took longer is not asked again until SourceTimeout has passed or its answer has arrived. After 5 s
+	// of indexing, indexes get at most a tenth of the time. Zero means DefaultSourceTimeout.
 	SourceTimeout time.Duration
 }
 
 // A Group is the tools of one server, team or skill.
 type Group struct {
-	// Name is the namespace of all tools of the group, whatever Annotate says. It is at most 128 bytes long. It may
-	// not contain a colon, an angle bracket or an invisible character, nor begin or end with a space. No other group
-	// has the same name; names that differ only in case, or in "-" for "_", are the same. "" means that Annotate
-	// says the namespace of each tool; several groups may be without a name.
+	// Name is the namespace of all tools of the group, whatever Annotate says: at most 128 bytes without a colon, an angle
+	// bracket, an invisible character, or a space at either end. No other group has the same name; case, and "-" for "_",
+	// make no difference. "" means that Annotate says the namespace of each tool; several groups may have "".
 	Name string
 
-	// Description says what the group is for, such as the instructions of an MCP server. Its first 2 KiB are read.
-	// The reminder shows it, and the groups share the space there fairly. BM25 finds the group's tools by it. A
-	// changed description needs a new middleware. ReminderConfig.Namespaces replaces it in the reminder. "" means
-	// none; a group without a Name has none.
+	// Description says what the group is for, such as the instructions of an MCP server, in at most 2 KiB. The reminder
+	// shows it, unless ReminderConfig.Namespaces replaces it, and BM25 finds the group's tools by it. "" means none; a
+	// group without a Name has none.
 	Description string
 
-	// Tools are tools that do not change. A tool that providers refuse is mended, or left out for a schema of more
-	// than 512 KiB, or kept with the name of a parameter that Anthropic refuses. In each case a FailureEvent says
-	// so. Nil means none.
+	// Tools do not change. A tool that providers refuse is mended, or left out for a schema of more than 512 KiB, or kept
+	// with the name of a parameter that Anthropic refuses; a FailureEvent says so. Nil means none.
 	Tools []tool.BaseTool
 
-	// Source adds tools that may change. The Sources of all groups are asked at the same time, at the start of every
-	// run and when a run is resumed. A run keeps the answers to its end. An answer with the same definitions, in any
-	// order, needs no new index. If Source fails or is late (see Limits.SourceTimeout), or its answer is empty or
-	// cannot be used, the last good answer stays, the other groups are not affected, and a FailureEvent says so.
-	// Before its first good answer, a Source adds no tools. A tool that providers refuse is treated like one of
-	// Tools. The order of keys in a schema does not count as a change, and the model sees properties in the order of
-	// their names: adapters of MCP servers give them another order each time, which would cost the prompt cache. If
-	// the tools depend on who asks, set PerCaller. Nil means no Source.
+	// Source adds tools that may change. All Sources are asked at the same time when a run starts or is resumed; runs that
+	// start meanwhile wait for the same call. A run keeps the answers to its end. If Source fails or is late (see
+	// Limits.SourceTimeout), or its answer is empty or cannot be used, the last good answer stays, and a FailureEvent says
+	// so. Before its first good answer, a Source adds no tools. Those that providers refuse are treated like Tools. The
+	// order of tools, and of keys in a schema, is no change and costs no prompt cache: the model sees properties by name.
+	// If the tools depend on who asks, set PerCaller. Nil means no Source.
 	Source func(ctx context.Context) ([]tool.BaseTool, error)
 
-	// PerCaller says whose tools Source answers with: a key, such as the user's ID. A run, also a resumed one, sees
-	// only its key's tools, without a trace of others. Each key, "" too, keeps its own last good answer, and its
-	// runs share a call. If PerCaller panics, the run gets no tools of Source, and a FailureEvent says so. Of all
-	// keys and groups, 20,000 tools are kept, and a key counts as one; the least recently used keys start anew. Nil
-	// means that all runs get the same tools.
+	// PerCaller says whose tools Source answers with: a key, such as the user's ID. A run, also a resumed one, sees only
+	// its key's tools. Each key, "" too, keeps its own last good answer. If PerCaller panics, the run gets no tools of
+	// Source, and a FailureEvent says so. Of all keys and groups, 20,000 tools are kept, and a key counts as one; the
+	// least recently used keys start anew. Nil means that all runs get the same tools.
 	PerCaller func(ctx context.Context) string
 
-	// Prefix puts the group's name in front of its tools' names: the model sees name__tool, and so do Annotate,
-	// Filter, AlwaysLoaded, events and stored histories. A server still gets its own name for the tool. Prefix is
-	// for servers whose tools' names clash, and needs a Name. False means no prefix.
+	// Prefix is for servers whose tools' names clash, and needs a Name: the model sees name__tool, and so do Annotate,
+	// Filter, AlwaysLoaded, events and stored histories. A server still gets its own name. False means no prefix.
 	//
-	// With or without it, a name that providers refuse, such as files.read or one of more than 64 letters, is
-	// altered: "_" replaces what they refuse, and the name ends in a hash of the whole name. The tool is found and
-	// selected by its own name too, and AlwaysLoaded, FilterTools and a lock take either. A FailureEvent lists
-	// altered names.
+	// With or without it, a name that providers refuse, such as files.read or one of more than 64 letters, is altered: "_"
+	// replaces what they refuse, and a hash of the whole name ends it. Searches, AlwaysLoaded, FilterTools and a lock take
+	// the tool's own name too. A FailureEvent lists altered names.
 	Prefix bool
 }
 
 // ReminderConfig configures the <available-deferred-tools> message.
 type ReminderConfig struct {
-	// Disabled leaves the message out, and the model searches without knowing any name. False means that the message
-	// is there.
+	// Disabled leaves the message out: the model searches without knowing any name. False means that it is there.
 	Disabled bool
 
 	// MaxTokens is the largest size of the message in tokens of 4 bytes. A list that is too long becomes names by
-	// namespace, then namespaces with counts, then one line, which always fits. For ProtocolSearchAdd the list
-	// always begins with the namespaces. Zero means that every name is listed.
+	// namespace, then namespaces with counts, then one line, which always fits. ProtocolSearchAdd lists namespaces from
+	// the start. Zero means that every name is listed.
 	MaxTokens int
 
 	// Position is the place of the message. Zero means ReminderDefault.
 	Position ReminderPosition
 
-	// Describe adds a short description to each name if MaxTokens allows it. Names listed by namespace, as with
-	// Namespaces, get none, nor do the namespaces of ProtocolSearchAdd. False means no descriptions.
+	// Describe adds a short description to each name if MaxTokens allows it, but not to names listed by namespace, nor
+	// under ProtocolSearchAdd. False means no descriptions.
 	Describe bool
 
-	// Namespaces describes each namespace in a line. With it, names are listed by namespace. Nil means no
-	// descriptions.
+	// Namespaces describes namespaces, by which names are then listed, in a line each. Nil means no descriptions.
 	Namespaces map[string]string
 }
 
@@ -271,15 +247,14 @@ type ReminderConfig struct {
 type ReminderPosition int
 
 const (
-	// ReminderDefault is ReminderFirst. Under ProtocolRegexp it means no reminder, since Eino v0.8 had
-	// none. Any other position asks for the message.
+	// ReminderDefault is ReminderFirst, or no reminder under ProtocolRegexp, since Eino v0.8 had none.
 	ReminderDefault ReminderPosition = iota
 	// ReminderFirst is before the first message that is not a system message. It never moves.
 	ReminderFirst
 	// ReminderLast is directly before the user's newest message, and moves with it.
 	ReminderLast
-	// ReminderInstruction is at the end of the system message. A reminder that the message quotes on
-	// lines of its own is replaced; with any other position a system message keeps what it quotes.
+	// ReminderInstruction is at the end of the system message. A reminder that the message quotes on lines of its own is
+	// replaced; with any other position a system message keeps what it quotes.
 	ReminderInstruction
 )
 
@@ -305,12 +280,10 @@ const (
 type UnknownPolicy int
 
 const (
-	// UnknownExplain answers the call with near names, and the run goes on. It comes before an
-	// UnknownToolsHandler of the agent.
+	// UnknownExplain answers the call with near names, before an UnknownToolsHandler of the agent. The run goes on.
 	UnknownExplain UnknownPolicy = iota
-	// UnknownFail leaves the call to Eino: the agent's UnknownToolsHandler answers, or the run
-	// ends. Agents with ToolAliases need it, since the middleware cannot see aliases and would
-	// take them for unknown names.
+	// UnknownFail leaves the call to Eino: the agent's UnknownToolsHandler answers, or the run ends. Agents with
+	// ToolAliases need it, since the middleware would take an alias for an unknown name.
 	UnknownFail
 )
 
@@ -320,11 +293,10 @@ type ToolErrorsPolicy int
 const (
 	// ToolErrorsFail leaves the error to Eino, which ends the run.
 	ToolErrorsFail ToolErrorsPolicy = iota
-	// ToolErrorsExplain makes the error the result of the call, which the model reads: up to 2 KiB of
-	// the error's text. A stream that breaks off ends with this text. A panic counts as an error. A
-	// FailureEvent reports the error. Interrupts and the end of a cancelled run stay errors, and so
-	// does context.Canceled. Errors of the agent's other tools stay as they are. Handlers of the agent
-	// after this middleware see the error, and handlers before it see the result.
+	// ToolErrorsExplain makes up to 2 KiB of the error's text the result of the call, or the end of its stream. A panic
+	// counts as an error. A FailureEvent reports it. Interrupts, the end of a cancelled run, context.Canceled and errors
+	// of the agent's other tools stay errors. The agent's handlers after this middleware see the error, and those before
+	// it the result.
 	ToolErrorsExplain
 )
 

@@ -21,11 +21,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/wording"
 )
 
-// The engine makes the decisions of a middleware, for either message type. This file is the
-// wiring; the files below it decide.
+// The engine makes the decisions of a middleware, for either message type. This file is the wiring; the files above it
+// decide.
 
-// engine has no state that changes but the current edition. What a run learns is in its
-// notebook, in its session and in the agent's own state.
+// engine has no state that changes but the current edition: what a run learns is in its notebook, its session and the
+// agent's own state.
 type engine struct {
 	config   *Config
 	events   eventSink
@@ -59,8 +59,7 @@ func newEngine(ctx context.Context, config *Config, events eventSink, agentic bo
 	return e, nil
 }
 
-// runKey is the context key of a run. It names the engine, since an agent can have several
-// engines and agents can run inside one another.
+// runKey is the context key of a run. It names the engine, since agents can have several and run inside one another.
 type runKey struct{ owner *engine }
 
 // begin begins a run. tools are the agent's own tools.
@@ -119,7 +118,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r := &run{
 		edition: edition, config: e.config, mode: e.mode, events: e.events, told: &e.told,
-		tools: view.Tools, scope: unfiltered, yielded: make(map[string]bool),
+		scope: unfiltered, yielded: make(map[string]bool),
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(unfiltered.allowed)
@@ -143,12 +142,9 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.recordOwnTool(name)
 		e.yield(ctx, r, name)
 	}
-	if r.scope.allowed != nil {
-		r.tools = make([]tool.BaseTool, 0, len(view.Tools))
-		for i, t := range view.Tools {
-			if r.scope.has(i) {
-				r.tools = append(r.tools, t)
-			}
+	for doc, t := range view.Tools {
+		if r.scope.has(doc) {
+			r.tools = append(r.tools, t)
 		}
 	}
 	r.scope.down = e.editions.down(&r.scope, unfiltered, view)
@@ -181,8 +177,8 @@ func (e *engine) hidesNone(r *run) bool {
 	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.Limits.MaxLoaded == 0 || counted <= e.config.Limits.MaxLoaded)
 }
 
-// yield leaves a name to a tool of the agent or of another middleware: the dynamic tool of that
-// name is hidden from the run. If the request may see the dynamic tool, an event says so.
+// yield leaves a name to a tool of the agent or of another middleware: the dynamic tool of that name is hidden from the
+// run. If the request may see it, an event says so.
 func (e *engine) yield(ctx context.Context, r *run, name string) {
 	doc, clash := r.scope.byName[name]
 	if !clash || r.yielded[name] {
@@ -202,9 +198,8 @@ func (e *engine) yield(ctx context.Context, r *run, name string) {
 	r.yielded[name] = true
 }
 
-// yieldToLater yields to the tools that middlewares after this one added, which BeforeAgent could
-// not see. all is every tool that the agent can run. Of two tools with the same name, the agent
-// runs the later.
+// yieldToLater yields to the tools that middlewares after this one added, which BeforeAgent could not see. all is every
+// tool that the agent can run. Of two tools with the same name, the agent runs the later.
 func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInfo) {
 	if r.hasYielded || len(all) == 0 {
 		return
@@ -255,8 +250,8 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 	return given, nil
 }
 
-// report reports what has changed since the last model call. next is what the model sees now; nil
-// means that no call follows.
+// report reports what has changed since the last model call. next is what the model sees now; nil means that no call
+// follows.
 func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lists) {
 	if !e.events.listens() {
 		return
@@ -284,8 +279,8 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	e.events.emit(ctx, &change)
 }
 
-// recordLoaded records the loaded tools in the notebook and in the session, and returns what has changed
-// since the last model call, for those who listen.
+// recordLoaded records the loaded tools in the notebook and in the session, and returns what has changed since the last
+// model call, for those who listen.
 func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change LoadEvent) {
 	before := r.notebook.SetLoaded(slices.Clone(loaded.Members))
 	isReported := before != nil && e.events.listens()
@@ -342,7 +337,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
 	if !r.mode.translates() { // stillLoaded does it
-		r.convertResults(t, given, loaded)
+		r.convertResults(t, given, loaded, true)
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
@@ -355,8 +350,8 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	return ctx, opts
 }
 
-// afterModel replaces the calls of the model's message that cannot be run as they are, and
-// marks the called tools in the lists. all is every tool that the agent can run.
+// afterModel replaces the calls of the model's message that cannot be run as they are, and marks the called tools in
+// the lists. all is every tool that the agent can run.
 func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, all []*schema.ToolInfo) lists {
 	var ids []string
 	var called []int // dynamic tools
@@ -400,8 +395,8 @@ func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) er
 // maxToolError bounds what the model reads of an error, in bytes.
 const maxToolError = 2 << 10
 
-// explainer returns the function that turns errors of a tool's call into results, for
-// Config.ToolErrors, or nil if the errors are left to Eino.
+// explainer returns the function that turns errors of a tool's call into results, or nil if the errors are left to
+// Eino.
 func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) explainer {
 	if e.config.ToolErrors != ToolErrorsExplain || call == nil {
 		return nil

@@ -15,15 +15,12 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// Events report what a middleware does: Config.OnEvent to the program, Config.SendEvents to
-// whoever runs the agent.
+// Events report what a middleware does, to the program (OnEvent) and to whoever runs the agent (SendEvents).
 
-// An Event is a *SearchEvent, *LoadEvent, *CatalogEvent or *FailureEvent. Listeners share it and must
-// not change it.
+// An Event is a *SearchEvent, *LoadEvent, *CatalogEvent or *FailureEvent. Listeners share it and must not change it.
 //
-// An Event logs itself. Its keys are stable. Its values are counts, names of tools, durations
-// and types of errors. A query is not logged, since it may quote the user. The text of an error
-// is not logged either, since it may quote the query.
+// An Event logs itself, under stable keys: counts, names of tools, durations and types of errors. A query or the text
+// of an error is not logged, since it may quote the user.
 //
 //	OnEvent: func(ctx context.Context, e toolsearch.Event) {
 //		slog.InfoContext(ctx, "toolsearch", "event", e)
@@ -47,28 +44,24 @@ type SearchEvent struct {
 	Err      error         // a failure that the search recovered from or ended with; nil means none
 }
 
-// LoadEvent reports the names of tools that were loaded, unloaded or refused, and whether the
-// model's list of tools has changed for any reason. A change of the list invalidates what a
-// provider has cached of the messages after it, so the whole history is billed anew. The tokens are
-// estimates.
+// LoadEvent reports the names of tools that were loaded, unloaded or refused, and whether the model's list of tools has
+// changed for any reason, since then a provider bills the whole history anew. The tokens are estimates.
 type LoadEvent struct {
 	Loaded   []string // visible to the model from its next call on
 	Unloaded []string // no longer visible
 	Refused  []string // called, but not run: unknown, not loaded, or with wrong arguments
 
-	// ToolsChanged means that the list of tools differs from the list at the previous model call of
-	// the run. It is false at the first call, and in an event with Refused tools.
+	// ToolsChanged means that the list of tools differs from that of the run's previous model call. It is false at the
+	// first call, and in an event with Refused tools.
 	ToolsChanged bool
 	LoadedTokens int // of the definitions of Loaded
 	ToolTokens   int // of all definitions in the list of tools; 0 where no model call follows
 	ListTokens   int // of the reminder's list of names; 0 without a list, or where no model call follows
 }
 
-// CatalogEvent reports that a Source changed the catalog. The first answer of a Source is a change
-// too, since the catalog had none of its tools before. A tool that keeps its name under a new
-// definition is neither added nor removed. New's own compiling and an answer with the same
-// definitions are not reported. A change is reported once, in the run that found it. With
-// Group.PerCaller it counts the tools of the run's own key.
+// CatalogEvent reports, once and in the run that found it, that a Source changed the catalog. Its first answer is a
+// change too. A tool that keeps its name under a new definition is neither added nor removed. With Group.PerCaller the
+// event counts the tools of the run's own key.
 type CatalogEvent struct {
 	Tools    int           // number of tools now
 	Added    int           // number of tools whose names are new
@@ -141,8 +134,7 @@ func errorType(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
-// Eino keeps the events of a run in its checkpoint. It uses gob, which does not take every
-// error, so only the text of an error is kept.
+// Eino keeps the events of a run in its checkpoint by gob, which does not take every error. So only its text is kept.
 func init() {
 	schema.Register[*SearchEvent]()
 	schema.Register[*LoadEvent]()
@@ -198,8 +190,7 @@ type eventSink []func(ctx context.Context, e Event)
 
 func (s eventSink) listens() bool { return len(s) > 0 }
 
-// emit reports an event. Listeners only watch: their panic ends neither a run nor, on the goroutine
-// of a tool, the process.
+// emit reports an event. A listener's panic ends neither a run nor, on the goroutine of a tool, the process.
 func (s eventSink) emit(ctx context.Context, e Event) {
 	for _, listener := range s {
 		_, _ = foreign.Guard(func() (any, error) { listener(ctx, e); return nil, nil })

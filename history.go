@@ -6,15 +6,13 @@ import (
 	"slices"
 )
 
-// A history in rounds. A round is a message that calls tools and the results that follow it,
-// up to the next message that calls tools.
+// A history in rounds. A round is a message that calls tools and the results that follow it, up to the next such
+// message.
 //
-// Which call does a result answer? This file has the only rule. A result answers the call of
-// its id in its round. Calls of a round that share an id, or have none, are answered in their
-// order. But if one of these results finds no call left, or has a name that its call cannot
-// have, no result of that id counts as an answer. A result without a name that answers no call
-// of its round gets the name of the nearest earlier call of its id, since stores may reorder
-// results.
+// Which call does a result answer? This file has the only rule. A result answers the call of its id in its round. Calls
+// of a round that share an id, or have none, are answered in their order. But if one of these results finds no call
+// left, or has a name that its call cannot have, no result of that id counts as an answer. A result without a name that
+// answers no call of its round gets the name of the nearest earlier call of its id, since stores may reorder results.
 
 // round is the calls of one view and the results that follow them.
 type round struct {
@@ -33,8 +31,7 @@ type answer struct {
 // maxRoundsBack is how many rounds a result may come after its call.
 const maxRoundsBack = 8
 
-// pair finds the rounds of the views, and the call of each answer. A stand-in made by a middleware of
-// these names counts as the call that it replaced.
+// pair finds the rounds of the views, and the call of each answer.
 func (t *transcript) pair(names *metaNames) {
 	r := round{callAt: -1}
 	for i := range t.views {
@@ -92,8 +89,8 @@ func (t *transcript) calls(r round) []callView {
 	return t.views[r.callAt].calls
 }
 
-// nextCall returns the call that the next result of an id answers, and whether only the order
-// decides. If a single call has the id, all results of the id answer that call.
+// nextCall returns the call that the next result of an id answers, and whether only the order decides. If a single call
+// has the id, all results of the id answer that call.
 func nextCall(calls []callView, id string) (call *callView, byOrder bool) {
 	var last *callView
 	same := 0
@@ -141,8 +138,8 @@ func (t *transcript) calledBefore(id string, names *metaNames) string {
 	return ""
 }
 
-// wantedBy returns the name the model called. For a stand-in made by a middleware of these names
-// that is the name of the call that it replaced.
+// wantedBy returns the name the model called. For a stand-in of these names that is the name of the call that it
+// replaced.
 func (n *metaNames) wantedBy(c *callView) string {
 	if n.stoodIn(c) {
 		return c.wanted
@@ -159,23 +156,6 @@ func (n *metaNames) stoodIn(c *callView) bool {
 func (n *metaNames) mayAnswer(name string, c *callView) bool {
 	wanted := n.wantedBy(c)
 	return name == "" || name == wanted || n.answers(name) || n.dispatches(wanted)
-}
-
-// resultsOf returns the answers of loaders, by the name of the tool.
-func (t *transcript) resultsOf(isLoader func(name string) bool) iter.Seq[*answer] {
-	return func(yield func(*answer) bool) {
-		for i := range t.answers {
-			a := &t.answers[i]
-			result := t.result(a)
-			name := result.name
-			if name == "" && a.call != nil { // without a call, called is only a guess
-				name = a.called
-			}
-			if (isLoader(name) || result.name == "" && result.native) && !yield(a) {
-				return
-			}
-		}
-	}
 }
 
 // replace replaces a result. A call marked as a native search loses its mark when its result is no longer native.

@@ -14,14 +14,13 @@ import (
 
 // Calls that cannot be run.
 //
-// Eino ends a run over a call to a name that no tool has. Such a call is therefore replaced
-// by a stand-in after the model's message and before the tools run. A stand-in is a call of
-// the search tool with the same call id; its arguments ask for help. Like every tool result,
-// the answer reaches the model, the program's events and the checkpoint. Before the next model
-// call the model's own call is restored, and the result gets its name.
+// Eino ends a run over a call to a name that no tool has. So after the model's message and before the tools run, such a
+// call is replaced by a stand-in: a call of the search tool with the same call id, whose arguments ask for help. Like
+// every tool result, the answer reaches the model, the program's events and the checkpoint. Before the next model call
+// the model's own call is restored, and the result gets its name.
 
-// Dispatched calls go the same way: call_tool is replaced by a call of the tool it names.
-// Callbacks, events, wrappers and ReturnDirectly then see only that tool.
+// Dispatched calls go the same way: call_tool is replaced by a call of the tool it names, and callbacks, events,
+// wrappers and ReturnDirectly see only that tool.
 
 // callable knows what the model may call.
 type callable struct {
@@ -31,8 +30,8 @@ type callable struct {
 	unchecked []error            // why arguments of dispatched calls were not checked
 }
 
-// replacement returns the call to run instead of a call that cannot be run as it is, and whether there is
-// one. If it is a stand-in, refused is the name of the tool that the model's call means.
+// replacement returns the call to run instead of a call that cannot be run as it is, and whether there is one. If it is
+// a stand-in, refused is the name of the tool that the model's call means.
 func (k *callable) replacement(ctx context.Context, call *callView) (name, arguments, refused string, replaced bool) {
 	c, names := k.run.scope, &k.run.names
 	dispatches := call.name != "" && call.name == names.call
@@ -142,8 +141,8 @@ func (k *callable) near(name string) []string {
 	return names[:min(len(names), maxSuggestions)]
 }
 
-// intercept replaces the calls of a view that cannot be run as they are. It returns the names
-// of the tools that are not run at all.
+// intercept replaces the calls of a view that cannot be run as they are. It returns the names of the tools that do not
+// run.
 func intercept(ctx context.Context, k *callable, v *view) (refused []string) {
 	for i := range v.calls {
 		call := &v.calls[i]
@@ -160,8 +159,7 @@ func intercept(ctx context.Context, k *callable, v *view) (refused []string) {
 	return refused
 }
 
-// restore undoes intercept in a history: it restores the model's own calls and names their
-// results after the tool the model called.
+// restore undoes intercept in a history, and names the results after the tool the model called.
 func restore(t *transcript, names *metaNames) {
 	for i := range t.answers {
 		a := &t.answers[i]
@@ -191,10 +189,9 @@ func (t *transcript) rename(a *answer, name string) {
 	}
 }
 
-// mendCalls makes the calls of a history such that every provider takes them, in the model's input alone.
-// A history keeps a call as the model made it. If providers do not take its name or its arguments,
-// they refuse this request and every later one. isTool reports whether a tool has a name; such a
-// name is left as it is.
+// mendCalls makes the calls of a history such that every provider takes them, in the model's input alone. If providers
+// do not take the name or the arguments of a call, they refuse this request and every later one. isTool reports whether
+// a tool has a name; such a name is left as it is.
 func mendCalls(t *transcript, isTool func(name string) bool) {
 	for _, round := range t.rounds {
 		if round.callAt < 0 {

@@ -9,13 +9,13 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// A history as the library sees it: a view of each message, read once for each hook. Changes
-// are made in the views; apply turns them into messages again.
+// A history as the library sees it: a view of each message, read once for each hook. Changes are made in the views;
+// apply turns them into messages again.
 //
 //	messages --codec.read--> views -> decisions -> edited views --codec.write--> messages
 //
-// Eino has two message types, *schema.Message and *schema.AgenticMessage. Only the files
-// message*.go know that. A message is copied before it is changed.
+// Eino has two message types, *schema.Message and *schema.AgenticMessage. Only the files message*.go know that. A
+// message is copied before it is changed.
 
 // codec reads and writes one of the message types.
 type codec[M adk.MessageType] interface {
@@ -29,9 +29,8 @@ type codec[M adk.MessageType] interface {
 	make(v *view) M
 }
 
-// isAgentic reports whether only a native search result can answer a native search call. The history
-// then has to hold native results: the agentic adapters send a text as the result of an ordinary call,
-// and the provider refuses it.
+// isAgentic reports whether only a native search result can answer a native search call. The history then has to hold
+// native results: the agentic adapters send a text as the result of an ordinary call, which the provider refuses.
 func isAgentic[M adk.MessageType]() bool {
 	var zero M
 	_, agentic := any(zero).(*schema.AgenticMessage)
@@ -45,8 +44,7 @@ func codecOf[M adk.MessageType]() codec[M] {
 	return any(chatCodec{}).(codec[M])
 }
 
-// Keys of the marks in the Extra of messages and calls. Their values are strings, for the
-// reason given in internal/conversation.
+// Keys of the marks in the Extra of messages and calls. Their values are strings: see internal/conversation.
 const (
 	reminderMark = "_toolsearch_reminder"       // on a reminder: the name of the search tool
 	systemMark   = reminderMark + ":"           // before the search tool's name, on a system message that the reminder is part of
@@ -154,8 +152,7 @@ type transcript struct {
 // transcripts keeps memory from one hook to the next, since a history has thousands of messages.
 var transcripts = sync.Pool{New: func() any { return new(transcript) }}
 
-// read reads messages: their views and their rounds. names are the names of the middleware's meta-tools. Release
-// the transcript afterwards.
+// read reads messages: their views and their rounds. Release the transcript afterwards.
 func read[M adk.MessageType](c codec[M], messages []M, names *metaNames) *transcript {
 	t, n := transcripts.Get().(*transcript), len(messages)
 	t.views = slices.Grow(t.views, n)[:n]
@@ -183,8 +180,7 @@ func (t *transcript) release() {
 	transcripts.Put(t)
 }
 
-// apply returns the messages with the changes of the transcript, or messages itself if nothing
-// has changed.
+// apply returns the messages with the changes of the transcript, or messages itself if nothing has changed.
 func apply[M adk.MessageType](c codec[M], messages []M, t *transcript) []M {
 	changed := t.inserted != nil
 	for i := range t.views {
@@ -194,20 +190,17 @@ func apply[M adk.MessageType](c codec[M], messages []M, t *transcript) []M {
 		return messages
 	}
 	applied := make([]M, 0, len(messages)+1)
-	for i, msg := range messages {
+	for i := range len(messages) + 1 {
 		if t.inserted != nil && t.insertAt == i {
 			applied = append(applied, c.make(t.inserted))
 		}
-		switch v := &t.views[i]; {
-		case v.dropped:
-		case v.edited:
-			applied = append(applied, c.write(msg, v))
+		switch {
+		case i == len(messages) || t.views[i].dropped:
+		case t.views[i].edited:
+			applied = append(applied, c.write(messages[i], &t.views[i]))
 		default:
-			applied = append(applied, msg)
+			applied = append(applied, messages[i])
 		}
-	}
-	if t.inserted != nil && t.insertAt >= len(messages) {
-		applied = append(applied, c.make(t.inserted))
 	}
 	return applied
 }

@@ -9,9 +9,8 @@ import (
 
 // The codec of *schema.AgenticMessage: texts, calls and results are blocks.
 
-// The marks that agenticopenai leaves in the Extra of a native search call. Only a native
-// result can answer such a call, and the item with its id is not an ordinary call: see
-// docs/adapters.md.
+// The marks that agenticopenai leaves in the Extra of a native search call. Only a native result can answer such a
+// call, and the item with its id is not an ordinary call: see docs/adapters.md.
 const (
 	nativeCallMark = "openai-tool-search-tool-call"
 	nativeCallItem = "openai-item-id"
@@ -111,8 +110,7 @@ func (c *callView) block(before *schema.ContentBlock) *schema.ContentBlock {
 	return &block
 }
 
-// block returns the block that the result becomes. A native result keeps its name, since it
-// belongs to a native search.
+// block returns the block that the result becomes. A native result keeps its name, that of a native search.
 func (r *resultView) block(before *schema.ContentBlock) *schema.ContentBlock {
 	var block schema.ContentBlock
 	switch {

@@ -12,9 +12,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 )
 
-// The agent's hooks: a generic shell around the engine, which does not know message types.
-// Every hook reads the messages once, asks the engine, and applies its decisions. The last
-// part is WithoutNative, a shell around a model.
+// The agent's hooks: a generic shell around the engine, which does not know message types. Every hook reads the
+// messages once, asks the engine, and applies its decisions. The last part is WithoutNative, a shell around a model.
 
 // middleware is the agent's handler.
 type middleware[M adk.MessageType] struct {
@@ -24,8 +23,8 @@ type middleware[M adk.MessageType] struct {
 	engine *engine
 }
 
-// BeforeAgent gives the agent the meta-tools and the dynamic tools that this request may see. It
-// fails if the agent already has a tool with the name of a meta-tool.
+// BeforeAgent gives the agent the meta-tools and the dynamic tools that this request may see. It fails if the agent
+// already has a tool with the name of a meta-tool.
 func (m *middleware[M]) BeforeAgent(
 	ctx context.Context, runCtx *adk.ChatModelAgentContext,
 ) (context.Context, *adk.ChatModelAgentContext, error) {
@@ -44,15 +43,11 @@ func (m *middleware[M]) BeforeAgent(
 	return ctx, &next, nil
 }
 
-// BeforeModelRewriteState works out what the model sees in this call. It fails if a later
-// middleware gave the agent a tool with the name of a meta-tool, which BeforeAgent could not
-// see.
+// BeforeModelRewriteState works out what the model sees in this call. It fails if a later middleware gave the agent a
+// tool with the name of a meta-tool, which BeforeAgent could not see.
 func (m *middleware[M]) BeforeModelRewriteState(
 	ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M],
 ) (context.Context, *adk.TypedChatModelAgentState[M], error) {
-	if state == nil {
-		return ctx, state, nil
-	}
 	r, err := m.engine.run(ctx)
 	if err != nil {
 		return ctx, nil, err
@@ -70,12 +65,11 @@ func (m *middleware[M]) BeforeModelRewriteState(
 	return ctx, &next, nil
 }
 
-// AfterModelRewriteState replaces the model's calls that cannot be run as they are, before any
-// tool runs.
+// AfterModelRewriteState replaces the model's calls that cannot be run as they are, before any tool runs.
 func (m *middleware[M]) AfterModelRewriteState(
 	ctx context.Context, state *adk.TypedChatModelAgentState[M], mc *adk.TypedModelContext[M],
 ) (context.Context, *adk.TypedChatModelAgentState[M], error) {
-	if state == nil || len(state.Messages) == 0 {
+	if len(state.Messages) == 0 {
 		return ctx, state, nil
 	}
 	r, err := m.engine.run(ctx)
@@ -105,9 +99,6 @@ func everyTool[M adk.MessageType](mc *adk.TypedModelContext[M]) []*schema.ToolIn
 
 // AfterAgent records the run's loaded tools in the session.
 func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatModelAgentState[M]) (context.Context, error) {
-	if state == nil {
-		return ctx, nil
-	}
 	r, err := m.engine.run(ctx)
 	if err != nil {
 		return ctx, err
@@ -117,8 +108,7 @@ func (m *middleware[M]) AfterAgent(ctx context.Context, state *adk.TypedChatMode
 	return ctx, m.engine.end(ctx, r, t, lists{tools: state.ToolInfos, deferred: state.DeferredToolInfos})
 }
 
-// WrapModel has the last word on the model's input: a later middleware, such as
-// summarization, may have rewritten the messages since BeforeModelRewriteState.
+// WrapModel has the last word on the model's input: a later middleware, such as summarization, may have rewritten it.
 func (m *middleware[M]) WrapModel(_ context.Context, inner model.BaseModel[M], _ *adk.TypedModelContext[M]) (model.BaseModel[M], error) {
 	return &rewritten[M]{inner, m.lastWord}, nil
 }
@@ -134,8 +124,7 @@ func (m *middleware[M]) lastWord(ctx context.Context, messages []M, opts []model
 	return ctx, apply(m.codec, messages, t), opts
 }
 
-// rewritten is a model whose input and options are rewritten before each call. To Eino's callbacks it is
-// the inner model.
+// rewritten is a model whose input and options are rewritten before each call. To callbacks it is the inner model.
 type rewritten[M adk.MessageType] struct {
 	inner   model.BaseModel[M]
 	rewrite func(ctx context.Context, input []M, opts []model.Option) (context.Context, []M, []model.Option)
@@ -184,18 +173,17 @@ func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 	return explainedStream(m.engine.explainer(ctx, call), enhancedResult, endpoint), nil
 }
 
-// WithoutNative returns a chat model that takes native requests although chatModel's adapter
-// does not. It is for failover, in the middle of a run, from a model that searches by itself
-// to a model that cannot. The search tool and the tools found so far become ordinary tools.
-// Deferred tools that were not found stay hidden. Native results become texts. Requests of
-// other protocols pass unchanged.
+// WithoutNative returns a chat model that takes native requests although chatModel's adapter does not. It is for
+// failover, in the middle of a run, from a model that searches by itself to a model that cannot. The search tool and
+// the tools found so far become ordinary tools, and native results texts. Deferred tools that were not found stay
+// hidden. Requests of other protocols pass unchanged.
 //
 //	GetFailoverModel: func(...) (model.BaseModel[M], []M, error) {
 //		return toolsearch.WithoutNative(backup), nil, nil
 //	}
 //
-// The search tool works as under the native protocol. Under [ProtocolNativeServer] there is
-// none, and the model has only the tools found before.
+// The search tool works as under the native protocol. Under [ProtocolNativeServer] there is none, and the model has
+// only the tools found before.
 func WithoutNative[M adk.MessageType](chatModel model.BaseModel[M]) model.BaseModel[M] {
 	return &rewritten[M]{chatModel, withoutNative[M]}
 }

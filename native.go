@@ -9,9 +9,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// Who searches: the middleware or the model. A mode is a way to give a catalog to a model;
-// docs/adapters.md says which adapter supports which mode. A native result is a search result
-// in the provider's own form.
+// Who searches: the middleware or the model. A mode is a way to give a catalog to a model; docs/adapters.md says which
+// adapter supports which. A native result is a search result in the provider's own form.
 //
 //	mode         tools go to the model as    search results are
 //	text         ordinary, once loaded       texts
@@ -20,10 +19,9 @@ import (
 //	references   ordinary, once loaded       texts that become native on the wire
 //	server       deferred                    the provider's own
 //
-// A tool that a native result shows is callable as long as that result is in the history.
-// When the result is gone, or cannot be native, the tool moves to the ordinary tool list and
-// stays there. Adapters refuse a definition that comes twice: a tool is never in both places,
-// and a search does not show tools of the ordinary list again.
+// A tool that a native result shows is callable as long as that result is in the history. When the result is gone, or
+// cannot be native, the tool moves to the ordinary tool list and stays there. Adapters refuse a definition that comes
+// twice: a tool is never in both places, and a search does not show tools of the ordinary list again.
 
 // lists are the tools of a model call.
 type lists struct {
@@ -92,7 +90,9 @@ type converter struct {
 	shown       docset.Set // the tools that native results will show
 }
 
-func newConverter(r *run, given lists, loaded *conversation.LoadSet) *converter {
+// convertResults gives the results of loaders the form in which the model reads them, if that isFinal, and returns the
+// catalog's tools that native results show then.
+func (r *run) convertResults(t *transcript, given lists, loaded *conversation.LoadSet, isFinal bool) docset.Set {
 	n := len(r.scope.docs)
 	if r.hidesNone { // the ordinary list has all tools
 		loaded = conversation.NewLoadSet(n)
@@ -109,24 +109,17 @@ func newConverter(r *run, given lists, loaded *conversation.LoadSet) *converter 
 	if given.search != nil && given.search.Name != r.names.search {
 		f.otherSearch = given.search.Name
 	}
-	return f
-}
-
-// shownByResults returns the catalog's tools that results of loaders will show, once they are native.
-func (r *run) shownByResults(t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
-	f := newConverter(r, given, loaded)
-	for a := range t.resultsOf(r.names.isLoaderName) {
-		f.formOf(*t.result(a), a.call)
-	}
-	return f.shown
-}
-
-// convertResults gives the results of loaders the form in which the model reads them, and returns the
-// catalog's tools that native results show.
-func (r *run) convertResults(t *transcript, given lists, loaded *conversation.LoadSet) docset.Set {
-	f := newConverter(r, given, loaded)
-	for a := range t.resultsOf(r.names.isLoaderName) {
-		if form, changed := f.formOf(*t.result(a), a.call); changed {
+	for i := range t.answers {
+		a := &t.answers[i]
+		result := t.result(a)
+		name := result.name
+		if name == "" && a.call != nil { // without a call, called is only a guess
+			name = a.called
+		}
+		if !r.names.isLoaderName(name) && (result.name != "" || !result.native) {
+			continue
+		}
+		if form, changed := f.formOf(*result, a.call); changed && isFinal {
 			t.replace(a, form)
 		}
 	}
@@ -162,8 +155,8 @@ func (f *converter) formOf(result resultView, call *callView) (form resultView, 
 	return result, true
 }
 
-// fresh returns a native result with the loaded tools of the result whose definitions the
-// model does not have yet. If there are none, fresh returns a text.
+// fresh returns a native result with the loaded tools of the result whose definitions the model does not have yet, or a
+// text if there are none.
 func (f *converter) fresh(result resultView) (resultView, bool) {
 	docs := f.run.effectOf(&result).loads
 	var fresh []int
@@ -206,7 +199,15 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	if r.mode.isNative() {
 		ordinary = ordinaryOnes(r, given.tools, loaded)
 	}
-	next := lists{tools: visible(r, given.tools, ordinary), deferred: othersDeferred(r, given.deferred)}
+	isOurs := func(t *schema.ToolInfo) bool { // a resumed run may have such tools, from a native protocol
+		if t == nil || conversation.IsOurs(t, r.names.search) {
+			return true
+		}
+		_, own := r.owns(t.Name)
+		return own
+	}
+	others := slices.DeleteFunc(slices.Clone(given.deferred), isOurs)
+	next := lists{tools: visible(r, given.tools, ordinary), deferred: others}
 	isSearch := func(t *schema.ToolInfo) bool { return t.Name == r.names.search }
 	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode.remembers() {
 		next.tools[at] = conversation.MarkRemembered(next.tools[at], toJSON(toolNames(r.infos(loaded.Docs))))
@@ -228,8 +229,8 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	return next
 }
 
-// ordinaryOnes returns the loaded tools that belong in the ordinary list: tools that no native
-// result shows, tools that are in it already, and those of AlwaysLoaded.
+// ordinaryOnes returns the loaded tools of the ordinary list: those that no native result shows, that are in it
+// already, or that are of AlwaysLoaded.
 func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) *conversation.LoadSet {
 	moved := conversation.NewLoadSet(len(r.scope.docs))
 	for _, doc := range loaded.Docs {
@@ -240,8 +241,7 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet
 	return moved
 }
 
-// markCalled marks the tools that a model's message calls as loaded, since the call may be gone from the
-// history before the next model call.
+// markCalled marks the tools that a model's message calls as loaded: the call may be gone before the next model call.
 func (r *run) markCalled(given lists, docs []int) lists {
 	switch {
 	case r.mode.listsCalled():
@@ -265,22 +265,8 @@ func (r *run) markCalled(given lists, docs []int) lists {
 	return given
 }
 
-// othersDeferred returns the deferred tools of other middlewares. A resumed run may have
-// deferred tools of ours, from a native protocol.
-func othersDeferred(r *run, tools []*schema.ToolInfo) (kept []*schema.ToolInfo) {
-	for _, t := range tools {
-		if t == nil {
-			continue
-		}
-		if _, own := r.owns(t.Name); !own && !conversation.IsOurs(t, r.names.search) {
-			kept = append(kept, t)
-		}
-	}
-	return kept
-}
-
-// visible returns the tool list for the model: the tools that are not dynamic, and the loaded
-// tools. Each loaded tool keeps its first place; new ones go to the end. It is idempotent.
+// visible returns the tool list for the model: the tools that are not dynamic, and the loaded tools. Each loaded tool
+// keeps its first place; new ones go to the end. It is idempotent.
 func visible(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) []*schema.ToolInfo {
 	docs := r.scope.docs
 	list := make([]*schema.ToolInfo, 0, 8)

@@ -13,73 +13,63 @@ import (
 
 // The protocols between model and middleware, and the names of their tools.
 
-// Protocol says which meta-tools the model sees and what their results look like, or how the
-// model searches by itself. A conversation may go on under another protocol: every protocol
-// understands what was loaded under any other.
+// Protocol says which meta-tools the model sees and what their results look like, or how the model searches by itself.
+// A conversation may go on under another protocol: each understands what was loaded under any other.
 type Protocol int
 
 const (
-	// ProtocolToolSearch is the protocol of Eino v0.9. tool_search(query, max_results) loads
-	// the tools it finds and answers with {"matches":[...]}.
+	// ProtocolToolSearch is the protocol of Eino v0.9. tool_search(query, max_results) loads the tools it finds and
+	// answers with {"matches":[...]}.
 	ProtocolToolSearch Protocol = iota
 
-	// ProtocolRegexp is the protocol of Eino v0.8. tool_search(regex_pattern) searches names,
-	// loads the tools it finds and answers with {"selectedTools":[...]}, in the order of the
-	// catalog. As in v0.8 there is no reminder, unless Config.Reminder.Position asks for one.
+	// ProtocolRegexp is the protocol of Eino v0.8. tool_search(regex_pattern) searches names, loads the tools it finds and
+	// answers with {"selectedTools":[...]}, in the order of the catalog. As in v0.8 there is no reminder, unless
+	// Config.Reminder.Position asks for one.
 	ProtocolRegexp
 
-	// ProtocolSearchAdd separates searching from loading: search_tools(query) answers with
-	// {"found","tools","message"}, add_tool(tool_names) loads, remove_tool(tool_names)
-	// unloads, show_all_tools() lists everything. A query is a regular expression over names
-	// and descriptions. If it matches nothing, Fuzzy answers.
+	// ProtocolSearchAdd separates searching from loading: search_tools(query) answers with {"found","tools","message"},
+	// add_tool(tool_names) loads, remove_tool(tool_names) unloads, show_all_tools() lists everything. A query is a regular
+	// expression over names and descriptions. If it matches nothing, Fuzzy answers.
 	ProtocolSearchAdd
 
-	// ProtocolRanked is tool_search(query, limit), which loads the tools it finds. It answers
-	// with a ranked text of scores, what each does and when to use it, and with the names as JSON.
-	// The limit is 5 by default and at most 10.
+	// ProtocolRanked is tool_search(query, limit), which loads the tools it finds. It answers with a ranked text of
+	// scores, what each does and when to use it, and with the names as JSON. The limit is 5 by default and at most 10.
 	ProtocolRanked
 
-	// ProtocolDispatch never changes the tool list, which keeps a cached prompt valid:
-	// tool_search answers with definitions, and call_tool(name, arguments) runs a tool.
+	// ProtocolDispatch never changes the tool list, which keeps a cached prompt valid: tool_search answers with
+	// definitions, and call_tool(name, arguments) runs a tool.
 	ProtocolDispatch
 
-	// ProtocolNativeDeferred is for a model that searches by itself. It gets the catalog as
-	// deferred tools and tool_search as its search tool, which answers with whole definitions.
-	// This is Eino's own way, for the agentic adapters of Claude and of OpenAI's Responses API.
-	// In the history of a chat model (*schema.Message) results are texts, which other
+	// ProtocolNativeDeferred is for a model that searches by itself. It gets the catalog as deferred tools and tool_search
+	// as its search tool, which answers with whole definitions. This is Eino's own way, for the agentic adapters of Claude
+	// and of OpenAI's Responses API. In the history of a chat model (*schema.Message) results are texts, which other
 	// middlewares can read; only the model gets them in native form.
 	ProtocolNativeDeferred
 
-	// ProtocolNativeReferences is for the Claude chat model. tool_search is an ordinary tool.
-	// The adapter, not the middleware, defers tools and turns results into references. In the
-	// history results are texts.
+	// ProtocolNativeReferences is for the Claude chat model. tool_search is an ordinary tool. The adapter, not the
+	// middleware, defers tools and turns results into references. In the history results are texts.
 	ProtocolNativeReferences
 
-	// ProtocolNativeServer gives the catalog to the model as deferred tools and leaves the
-	// search to its provider. The middleware does not see what the provider finds, so no
-	// policy for tools that are not loaded applies.
+	// ProtocolNativeServer gives the catalog to the model as deferred tools and leaves the search to its provider. The
+	// middleware does not see what the provider finds, so no policy for tools that are not loaded applies.
 	ProtocolNativeServer
 
-	// ProtocolAnchored is ProtocolToolSearch with a tool list that never changes on the wire: the
-	// definitions of loaded tools go into the conversation, behind the results that found them, and
-	// the model calls the tools by their names. AnchoredTransport moves them there. It has to be the
-	// transport of the HTTP client that the model's adapter uses, and the model has to take added
-	// definitions: docs/anchored.md names those that do. In any other case the protocol works as
-	// ProtocolToolSearch does, and a FailureEvent says so. Use it with a Session that lasts as long as
-	// the conversation.
+	// ProtocolAnchored is ProtocolToolSearch with a tool list that never changes on the wire: AnchoredTransport moves the
+	// definitions of loaded tools into the conversation, behind the results that found them, and the model calls the tools
+	// by their names. It has to be the transport of the HTTP client that the model's adapter uses, and the model has to
+	// take added definitions: docs/anchored.md names those that do. Otherwise the protocol works as ProtocolToolSearch,
+	// and a FailureEvent says so. Use it with a Session that lasts as long as the conversation.
 	ProtocolAnchored
 )
 
-// ProtocolFor returns the native protocol of a chat model whose adapter is known to support
-// it. For other models it returns ProtocolToolSearch, which works with every model that calls
-// tools. It recognizes the adapters of eino-ext by their components.GetType. It does not
-// recognize a model wrapped in a type of another name.
+// ProtocolFor returns the native protocol of a chat model whose adapter is known to support it, by its
+// components.GetType: a wrapper of another name is not recognized. For other models it returns ProtocolToolSearch,
+// which works with every model that calls tools.
 //
-// Under a prompt cache a native protocol costs as little as ProtocolDispatch, since found
-// definitions come after what is cached. With ProtocolToolSearch each load bills the whole history
-// again. ProtocolFor does not return ProtocolDispatch: it cannot know whether the provider caches,
-// nor how well the model calls tools through another tool. If the provider caches, and ProtocolFor
-// returns ProtocolToolSearch, consider ProtocolDispatch. "toolsearch cost" computes what each costs.
+// Under a prompt cache a native protocol costs as little as ProtocolDispatch, since found definitions come after what
+// is cached. With ProtocolToolSearch each load bills the whole history again. ProtocolFor cannot know whether the
+// provider caches, nor how well the model calls tools through another tool. If it returns ProtocolToolSearch and the
+// provider caches, consider ProtocolDispatch. "toolsearch cost" computes what each costs.
 //
 //	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolFor(model)}
 func ProtocolFor(chatModel any) Protocol {
@@ -96,8 +86,7 @@ func ProtocolFor(chatModel any) Protocol {
 	}
 }
 
-// metaNames are the names of a middleware's meta-tools. "" means that the protocol has no such
-// tool.
+// metaNames are the names of a middleware's meta-tools. "" means that the protocol has no such tool.
 type metaNames struct {
 	search               string
 	add, showAll, remove string   // of ProtocolSearchAdd
@@ -108,8 +97,8 @@ type metaNames struct {
 	agents               []string // default names of loaders that belong to the agent's own tools
 }
 
-// names returns the names of the meta-tools for a Config.ToolName. If that is not the default,
-// it is also the prefix of the other names: an agent can then have two middlewares.
+// names returns the names of the meta-tools for a Config.ToolName. Any but the default is also the prefix of the
+// others.
 func (p Protocol) names(toolName string) metaNames {
 	prefix := ""
 	own := toolName == p.defaultToolName()
@@ -167,8 +156,7 @@ func (n *metaNames) dispatches(name string) bool {
 	return name != "" && (name == n.call || n.allProtocols && name == "call_tool")
 }
 
-// answers reports whether results of the tool of that name may answer calls of other tools
-// that a stand-in replaced.
+// answers reports whether results of the tool of that name may answer calls that a stand-in replaced.
 func (n *metaNames) answers(name string) bool {
 	return name != "" && (name == n.search || n.allProtocols && (name == toolSearchName || name == searchToolsName))
 }

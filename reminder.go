@@ -10,16 +10,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/wording"
 )
 
-// The <available-deferred-tools> reminder: a user's message that tells the model the names of the
-// tools it can load. By default it appears once, before the first message that is not a system
-// message. It keeps its place, so the messages before and after it can be cached.
+// The <available-deferred-tools> reminder: a user's message that tells the model the names of the tools it can load. By
+// default it appears once, before the first message that is not a system message, and keeps its place, so the messages
+// before and after it can be cached.
 //
-// A reminder is recognized by its mark in Extra. If a store dropped Extra, it is recognized by its
-// text: a user's message that is nothing but the block or, with ReminderInstruction, a block in a system
-// message. Otherwise what a system message quotes is its own. A middleware with the default tool name
-// writes the tag of Eino's own package, and takes over the reminders that Eino's package left in a
-// history. A middleware with another tool name writes that name into the tag, so two middlewares in
-// an agent recognize their own.
+// A reminder is recognized by its mark in Extra. If a store dropped Extra, it is recognized by its text: a user's
+// message that is nothing but the block or, with ReminderInstruction, a block in a system message. Otherwise what a
+// system message quotes is its own. A middleware with the default tool name writes the tag of Eino's own package, and
+// takes over its reminders. Any other writes its tool name into the tag, so two middlewares in an agent recognize their
+// own.
 
 type reminder struct {
 	tool     string // the search tool's name
@@ -30,8 +29,8 @@ type reminder struct {
 	position ReminderPosition
 }
 
-// newReminder returns the reminder that announces the tools of a scope, but those that are shown anyway. Without
-// tools to announce, its text is "".
+// newReminder returns the reminder that announces the tools of a scope, but those that are shown anyway. Without tools
+// to announce, its text is "".
 func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 	rem := reminder{tool: config.ToolName, position: config.Reminder.Position}
 	rem.block = wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}
@@ -66,15 +65,14 @@ func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 		return rem
 	}
 	if most := config.Reminder.MaxTokens; most > 0 {
-		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - rem.block.Frame()
+		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - len(rem.block.Wrap(""))
 	}
 	rem.text, rem.form = list.Text()
 	rem.text = rem.block.Wrap(rem.text)
 	return rem
 }
 
-// bytesPerToken is the assumed length of a token. It is about right for English prose and for
-// names in most tokenizers. A token of Chinese has more bytes.
+// bytesPerToken is the assumed length of a token, about right for English prose and for names in most tokenizers.
 const bytesPerToken = 4
 
 // is reports whether the message is a reminder of this middleware, current or stale.
@@ -108,15 +106,14 @@ func (r *reminder) setSystem(v *view, text string, marked bool) {
 	v.extra = extra
 }
 
-// quoted reports whether a summary quotes the reminder: the summarization middleware keeps the
-// users' messages and takes the reminder for such a message.
+// quoted reports whether a summary quotes the reminder, which the summarization middleware takes for a user's message.
 func (r *reminder) quoted(v *view) bool {
 	return (v.summary || strings.Contains(v.text, "<all_user_messages>")) && r.block.In(v.text)
 }
 
-// place returns the message that has the reminder or that the reminder goes before; len(views) is the end
-// of the history. With ReminderInstruction it is the system message with the current reminder, or else the
-// first with a text, if there is one.
+// place returns the message that has the reminder or that the reminder goes before; len(views) is the end of the
+// history. With ReminderInstruction it is the system message with the current reminder, or else the first with a text,
+// if there is one.
 func (r *reminder) place(views []view) int {
 	current, spoken := -1, -1        // system messages: with the current reminder, with a text
 	first, own, newest := -1, -1, -1 // other messages: the first, the first reminder, the newest that is the user's own

@@ -16,9 +16,8 @@ import (
 
 // A run of an agent.
 
-// run is the state of the middleware during a run of an agent, from its start or resumption to its
-// end: the edition that was current, the part of it that this request may see, a session and a
-// notebook. A session is the only changing state that runs may share.
+// run is the state of the middleware during a run of an agent, from its start or resumption to its end. A session is
+// the only changing state that runs may share.
 type run struct {
 	*edition
 	config *Config
@@ -48,8 +47,8 @@ type run struct {
 }
 
 // shown returns a function that says whether the model's next request defines a tool, whatever the calls of its last
-// message find. Nil means that results do not depend on it: those of Eino's own search do not, nor those of patterns,
-// nor those in a provider's form.
+// message find. Nil means that results do not depend on it, as those of Eino's own search, of patterns, and in a
+// provider's form.
 func (r *run) shown() func(doc int) bool {
 	switch {
 	case !r.isInAgent():
@@ -83,8 +82,7 @@ func (r *run) owns(name string) (doc int, ok bool) {
 	return doc, ok && !r.yielded[name]
 }
 
-// recordOwnTool records that the agent has its own tool under one of our default names, such as
-// add_tool.
+// recordOwnTool records that the agent has its own tool under one of our default names, such as add_tool.
 func (r *run) recordOwnTool(name string) {
 	if slices.Contains(loaderNames, name) && !slices.Contains(r.names.taken, name) && !r.names.has(name) && !slices.Contains(r.names.agents, name) {
 		r.names.agents = append(slices.Clip(r.names.agents), name)
@@ -123,8 +121,8 @@ func (r *run) recordEffect(ctx context.Context, e conversation.Effect) {
 // effect is the documents that the result of a meta-tool loads, unloads and defines.
 type effect struct{ loads, unloads, defines []int }
 
-// effectOf returns the effect of a meta-tool's result. A run reads the same results before every model
-// call, so it remembers the effects of their texts.
+// effectOf returns the effect of a meta-tool's result, and remembers it for the text, which every model call reads
+// again.
 func (r *run) effectOf(result *resultView) effect {
 	if result.native {
 		return effect{loads: r.docsNamed(toolNames(result.found))}
@@ -138,8 +136,8 @@ func (r *run) effectOf(result *resultView) effect {
 	return e
 }
 
-// limited returns a context that ends when the searches since the last model call have taken
-// Config.SearchTimeout together. Calls of one message may run at the same time.
+// limited returns a context that ends when the searches since the last model call have taken Config.SearchTimeout
+// together. Calls of one message may run at the same time.
 func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !r.isInAgent() || r.scope.isQuick {
 		return r.scope.limited(ctx)

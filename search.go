@@ -23,10 +23,8 @@ import (
 //	text -> select by name                                               -> Result
 //	     -> read, as the searcher asked does -> narrow -> rank -> spread -> Result
 //
-// Every search of every protocol goes through scope.find. It decides which part of the catalog
-// is searched, which searcher answers, and what the model reads when nothing is found. What a
-// query demands besides a ranking is resolved here and nowhere else: search.Narrower resolves
-// required words and namespaces, and the scope is what the request may see.
+// Every search of every protocol goes through scope.find. What a query demands besides a ranking is resolved here and
+// nowhere else: search.Narrower resolves required words and namespaces, and the scope is what the request may see.
 
 // trace is what events tell of a search besides its result.
 type trace struct {
@@ -51,8 +49,7 @@ func (t *trace) found(matches []Match, query string) {
 	}
 }
 
-// A scope is the part of a catalog that one request may see. Other tools are not found, not
-// suggested and not selected.
+// A scope is the part of a catalog that one request may see. Other tools are not found, suggested or selected.
 type scope struct {
 	*Catalog
 	byName       map[string]int     // as the Catalog's; of several tools of one name, the first that is allowed
@@ -89,11 +86,11 @@ func (c scope) filter() func(doc int) bool {
 	return c.allowed.Has
 }
 
-// find answers queries with one result: the best tool of each query, then the second best of
-// each, and so on, every tool once. The limit holds for each query; 0 means the default.
+// find answers queries with one result: the best tool of each query, then the second best of each, and so on, every
+// tool once. The limit holds for each query; 0 means the default.
 //
-// When the time of limited is up, the result is what was found by then, and the trace's failure says
-// so. The error is a failure that find could not recover from, or that of ctx.
+// When the time of limited is up, the result is what was found by then, and the trace's failure says so. The error is a
+// failure that find could not recover from, or that of ctx.
 func (c scope) find(ctx, limited context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
 	lists := make([][]Match, 0, 1)
 	var missed []string // keywords of the queries that found nothing
@@ -197,9 +194,8 @@ func queryError(err error) *search.QueryError {
 	return wrong
 }
 
-// rank asks the catalog's searcher, and its fallback if the searcher finds nothing, or nothing but
-// tools of one namespace. If both fail, rank asks Keyword, which cannot fail. A QueryError of the
-// catalog's searcher is returned as the error.
+// rank asks the catalog's searcher, its fallback if that finds nothing, or nothing but tools of one namespace, and if
+// both fail Keyword, which cannot fail. A QueryError of the catalog's searcher is returned as the error.
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered, isOther, places := false, (func(doc int) bool)(nil), limit
 	if isShown := c.isShown; c.only != "" {
@@ -262,8 +258,8 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 	return matches, total, nil
 }
 
-// others returns a filter for what the fallback may find besides a ranking whose matches are all of one namespace,
-// and how many places are left for that: without the namespace, the fallback would have been asked.
+// others returns a filter for what the fallback may find besides a ranking whose matches are all of one namespace, and
+// how many places are left for that.
 func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 	if c.fallback == nil || !c.isMixed || c.only != "" || a.query.Namespace != "" || len(a.query.Keywords) == 0 {
 		return nil, 0
@@ -280,9 +276,9 @@ func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 	return func(doc int) bool { return docs[doc].Namespace != one }, a.query.Limit - kept
 }
 
-// Of the matches of a query, those after a gap are left out where the model pays for each: the score is below
-// gapRatio of the one before, and below farRatio of the best. Tools that the query names stay, and so do those that
-// have a place since one namespace may not have all. docs/searchers.md says what that saves and costs.
+// Of the matches of a query, those after a gap are left out where the model pays for each: the score is below gapRatio
+// of the one before, and below farRatio of the best. Tools that the query names stay, and so do those that have a place
+// since one namespace may not have all. docs/searchers.md says what that saves and costs.
 const (
 	gapRatio = 0.8
 	farRatio = 0.3
@@ -303,8 +299,8 @@ func (c scope) beforeGap(matches []Match) int {
 	return len(matches)
 }
 
-// withNamed adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"). Where there
-// is no room, they take the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
+// withNamed adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"), if
+// need be in the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
 func (c scope) withNamed(matches []Match, limit int) []Match {
 	if c.isShown == nil && !c.cutsOff {
 		return matches
@@ -371,8 +367,7 @@ func (c scope) read(s search.Searcher, text, namespace string, limit int, allowe
 	return q, nil
 }
 
-// failed turns a panic of foreign code into an error. It is a function to defer, since a deferred
-// closure would cost every search an allocation.
+// failed turns a panic of foreign code into an error. To defer a closure would cost every search an allocation.
 func failed(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v", p)
@@ -403,9 +398,9 @@ func (c scope) spread(ctx context.Context, s search.Searcher, a ranking) []Match
 	})
 }
 
-// ask asks one searcher. The scope applies in addition to q.Allowed: a Restricter is asked as if
-// the scope were the catalog, any other searcher through q.Allowed. If the searcher does not keep
-// to q.Allowed, ask repeats the search without a limit. A panic is a failure.
+// ask asks one searcher. The scope applies in addition to q.Allowed: a Restricter is asked as if the scope were the
+// catalog, any other searcher through q.Allowed, and once more without a limit if it does not keep to that. A panic is
+// a failure.
 func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ranking, err error) {
 	defer failed(&err)
 	a.query = q
@@ -445,9 +440,8 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	return a, nil
 }
 
-// matches does not trust the searcher. It drops hits outside the catalog, hits that are not allowed,
-// repeated hits and hits beyond the limit. distinct is the number of hits that are right, also beyond the
-// limit. dropped reports that some were not allowed.
+// matches drops hits outside the catalog, not allowed, repeated, or beyond the limit. distinct is the number of hits
+// that are right, also beyond the limit. dropped reports that some were not allowed.
 func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, distinct int, dropped bool) {
 	var seen docset.Set
 	isNew := func(i int, hit search.Hit) bool {

@@ -24,10 +24,9 @@ import (
 //
 //	ask -> changed? -> build: a snapshot with the change, compiled -> publish: the current edition
 //
-// Package sources waits for the Sources, and keeps what comes late. The code of an index may fail, hang,
-// or ignore its context too. So a build runs on a goroutine of its own, one at a time, and no lock is
-// held meanwhile. A run waits for it no longer than for a Source that has answered before. Only a run without
-// tools of a Source that has answered waits until the build ends.
+// Package sources waits for the Sources, and keeps what comes late. The code of an index may fail, hang, or ignore its
+// context too. So a build runs on a goroutine of its own, one at a time, and no lock is held meanwhile. A run waits
+// until the build ends only if it has no tools of a Source yet.
 
 // editions keeps the current edition.
 type editions struct {
@@ -126,8 +125,8 @@ func (e *editions) current(ctx context.Context) (*edition, scope, *sources.Offer
 	return last, unfiltered, offer, nil
 }
 
-// down returns the names of the groups that do not answer, as far as a request may know of them: it may see one
-// of the group's last tools or, without a Filter, the group has none. filtered is the scope of the request.
+// down returns the names of the groups that do not answer, as far as a request of the filtered scope may know of them:
+// it may see one of the group's last tools or, without a Filter, the group has none.
 func (e *editions) down(filtered *scope, unfiltered scope, offer *sources.Offer) (names []string) {
 	for _, group := range offer.Down {
 		hasTools, seesOne := false, false
@@ -148,7 +147,7 @@ func (e *editions) down(filtered *scope, unfiltered scope, offer *sources.Offer)
 const maxDown = 5
 
 // update makes the pending change current, as far as this run waits for it. A build that another run began may lack
-// this run's answers. The next build has all of them, whichever run begins it, so a run waits at most twice.
+// this run's answers. The next build has all of them, so a run waits at most twice.
 func (e *editions) update(ctx context.Context, mine sources.Callers) {
 	for range 2 {
 		e.mu.Lock()
@@ -198,9 +197,8 @@ func (e *editions) build(ctx context.Context, change *sources.Change) {
 	e.building = nil
 }
 
-// advance compiles the current snapshot with a change, and makes the edition current. If that fails, it does so
-// with each half: an answer that cannot be compiled costs the others nothing. Annotate and Index read text from
-// remote servers, and may do anything.
+// advance compiles the current snapshot with a change, and makes the edition current. If that fails, it does so with
+// each half: an answer that cannot be compiled costs the others nothing. Annotate and Index may do anything.
 func (e *editions) advance(ctx context.Context, change *sources.Change) {
 	limited, cancel := context.WithTimeout(ctx, e.config.Limits.SourceTimeout)
 	defer cancel()
@@ -258,8 +256,7 @@ func (e *editions) changeOf(unfiltered scope, ed *edition, offer *sources.Offer)
 	return change
 }
 
-// An edition is a snapshot of all dynamic tools, compiled, with everything derived from it. It never
-// changes.
+// An edition is a snapshot of all dynamic tools, compiled, with everything derived from it. It never changes.
 type edition struct {
 	catalog  *Catalog
 	snapshot *sources.Snapshot

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
@@ -17,13 +15,12 @@ import (
 //
 //	tool list, session, history, notebook -> loaded -> visible (here) or deferred (native*.go)
 //
-// A dynamic tool is loaded when a search result in the history names it, when the history has a
-// call to it, when the session has it, or when the tool list has our copy of its definition. The
-// mark in the copy's Extra survives trimming, summarizing and a checkpoint, even if the history
-// does not (internal/conversation). Loading is cumulative.
+// A dynamic tool is loaded when a search result in the history names it, when the history has a call to it, when the
+// session has it, or when the tool list has our marked copy of its definition, which survives trimming, summarizing and
+// a checkpoint even if the history does not (internal/conversation). Loading is cumulative.
 
-// loaded returns the loaded tools before a model call or at the end of a run, in the order of their
-// first loading: tools of the tool list come before tools that only the history loads.
+// loaded returns the loaded tools before a model call or at the end of a run, in the order of their first loading:
+// tools of the tool list come before tools that only the history loads.
 func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversation.LoadSet, error) {
 	limit := r.config.Limits.MaxLoaded
 	if r.moves.Load() { // the list does not grow
@@ -52,22 +49,21 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 	}
 	s.Use(docs...)
 	if r.mode.translates() {
-		s.ByResult = r.shownByResults(t, given, s)
+		s.ByResult = r.convertResults(t, given, s, false)
 	}
 	r.restrict(s, limit, busy)
 	return s, nil
 }
 
-// stillLoaded returns the loaded tools on the last word before a model call. It needs neither the
-// session nor the notebook: the lists already have their tools, and only the history may have been
-// changed once more. The history does not load an evicted tool again.
+// stillLoaded returns the loaded tools on the last word before a model call. It needs neither the session nor the
+// notebook: the lists already have their tools. The history does not load an evicted tool again.
 func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 	s := conversation.NewLoadSet(len(r.scope.docs))
 	r.addMarked(s, given)
 	listed := slices.Clone(s.Members)
 	r.replay(t, s, 0, listed)
 	if r.mode.translates() {
-		s.ByResult = r.convertResults(t, given, s)
+		s.ByResult = r.convertResults(t, given, s, true)
 	}
 	r.restrict(s, 0, nil)
 	if r.config.Limits.MaxLoaded > 0 {
@@ -76,9 +72,9 @@ func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 	return s
 }
 
-// replay applies the history to the loaded tools, round by round. It returns the dynamic tools
-// whose calls have no results yet. The tool list and the session reflect the unloading in all
-// rounds but the last. So only the last round may unload a tool that is in one of them.
+// replay applies the history to the loaded tools, round by round. It returns the dynamic tools whose calls have no
+// results yet. The tool list and the session reflect the unloading in all rounds but the last, so only that may unload
+// a tool that is in one of them.
 func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled docset.Set) (busy []int) {
 	for n, round := range t.rounds {
 		if n == len(t.rounds)-1 {
@@ -148,9 +144,9 @@ func (r *run) definedBy(t *transcript) docset.Set {
 	return defined
 }
 
-// preselected returns the best tools for the user's last message if Preselect is set and the model
-// has not answered that message. It reads the message by the common rule, and no word is required. There is no
-// fallback, since preselecting is a guess already. The error is that of the context.
+// preselected returns the best tools for the user's last message, if Preselect is set and the model has not answered
+// it. It reads the message by the common rule, and no word is required. There is no fallback, since preselecting is a
+// guess already. The error is that of the context.
 func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	if r.config.Preselect == 0 || r.hidesNone {
 		return nil, nil
@@ -171,9 +167,8 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	return r.docsNamed(matchNames(c.spread(limited, c.preselector, found))), ctx.Err()
 }
 
-// restrict removes the tools that the request may not see, and the least recently used tools
-// beyond limit. A limit of 0 means no limit. A tool shown by a native result stays callable by
-// that result, and so stays loaded.
+// restrict removes the tools that the request may not see, and the least recently used beyond limit; 0 means no limit.
+// A tool shown by a native result stays callable by that result, and so stays loaded.
 func (r *run) restrict(s *conversation.LoadSet, limit int, busy []int) {
 	if r.scope.allowed != nil {
 		s.Keep(r.scope.has)
@@ -183,8 +178,7 @@ func (r *run) restrict(s *conversation.LoadSet, limit int, busy []int) {
 	}
 }
 
-// calledDoc returns the dynamic tool that a call runs: the tool of its name, or the tool that it
-// dispatches to. A stand-in counts as the call that it replaced.
+// calledDoc returns the dynamic tool that a call, or the call that a stand-in replaced, runs or dispatches to.
 func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 	name, args := call.name, call.args
 	if call.standIn {
@@ -202,15 +196,13 @@ func (r *run) calledDoc(call *callView) (doc int, ok bool) {
 
 // addMarked adds the tools that the marks in the lists name.
 func (r *run) addMarked(s *conversation.LoadSet, given lists) {
-	for _, list := range [...][]*schema.ToolInfo{given.tools, given.deferred} {
-		for _, t := range list {
-			switch {
-			case t == nil:
-			case t.Name == r.names.search:
-				s.Add(r.docsNamed(modeljson.List(conversation.Remembered(t)))...)
-			case conversation.IsLoaded(t, r.names.search):
-				s.Add(r.docsNamed([]string{t.Name})...)
-			}
+	for _, t := range slices.Concat(given.tools, given.deferred) {
+		switch {
+		case t == nil:
+		case t.Name == r.names.search:
+			s.Add(r.docsNamed(modeljson.List(conversation.Remembered(t)))...)
+		case conversation.IsLoaded(t, r.names.search):
+			s.Add(r.docsNamed([]string{t.Name})...)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // select:a,b finds tools by name, however a model writes a list of names.
 
-// parseSelect reads the direct selection "select:a,b" and returns the list of names. It accepts
-// any case, blanks before the colon and a full-width colon.
+// parseSelect returns the list of names of "select:a,b", in any case, with blanks before the colon or a full-width
+// colon.
 func parseSelect(text string) (list string, ok bool) {
 	text = strings.TrimSpace(text)
 	const prefix = "select"
@@ -61,9 +61,8 @@ func (c scope) selectNames(texts ...string) (matches []Match, missing []string) 
 	return s.matches, s.missing
 }
 
-// add selects the tools that text names. The text is a name, a name in quotes or brackets, or
-// several names. A name may contain a separator, so the whole text is looked up before its
-// parts.
+// add selects the tools that text names: a name, perhaps in quotes or brackets, or several names. A name may contain a
+// separator, so the whole text is looked up before its parts.
 func (s *selection) add(text string, separators []func(rune) bool) {
 	if s.lookups >= maxSelect || s.addName(text) {
 		return
@@ -93,8 +92,7 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 	}
 }
 
-// addName selects the tool of that name, with or without decoration, and reports whether there
-// is such a tool.
+// addName selects the tool of that name, with or without decoration, and reports whether there is one.
 func (s *selection) addName(text string) bool {
 	for _, name := range []string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
 		if doc, ok := s.scope.lookup(name); ok {

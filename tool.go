@@ -18,8 +18,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// What all meta-tools and their answers share; then tool_search, its form for ProtocolRegexp, and
-// the two tools of ProtocolDispatch. Arguments and results are read in arguments.go.
+// What all meta-tools and their answers share; then tool_search, its form for ProtocolRegexp, and the two tools of
+// ProtocolDispatch. Arguments and results are read in arguments.go.
 
 // host is what a meta-tool needs from its surroundings.
 type host struct {
@@ -29,8 +29,8 @@ type host struct {
 	budget int                                     // the answers of one message together, in bytes
 }
 
-// metaTool is a tool that the model sees instead of the catalog. It answers every call, even a
-// mistaken call, and returns an error only when its context is done.
+// metaTool is a tool that the model sees instead of the catalog. It answers even a mistaken call, and returns an error
+// only when its context is done.
 type metaTool struct {
 	host     *host
 	typeName string // in Eino's callbacks
@@ -83,9 +83,8 @@ func (h *host) searchTool(s searching) *metaTool {
 	return h.metaTool("ToolSearch", h.names.search, "description", s.parameters, answer)
 }
 
-// searchParameters are the parameters of a search by keywords. Further queries are a list of their
-// own: Gemini and some endpoints of OpenAI's form refuse a request in which a parameter may be a
-// text or a list.
+// searchParameters are the parameters of a search by keywords. Further queries are a list of their own: Gemini and some
+// endpoints of OpenAI's form refuse a parameter that may be a text or a list.
 func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 	return map[string]*schema.ParameterInfo{
 		"query":       {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
@@ -103,8 +102,8 @@ func (h *host) namesTool() *metaTool {
 	}})
 }
 
-// nativeSearchTool is tool_search for agentic models: an enhanced tool whose result contains
-// the definitions of the tools it found. A mistake or a miss gives an empty result.
+// nativeSearchTool is tool_search for agentic models: an enhanced tool whose result has the definitions of the tools it
+// found. A mistake or a miss gives an empty result.
 type nativeSearchTool struct{ *metaTool }
 
 func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.ToolArgument, _ ...tool.Option) (*schema.ToolResult, error) {
@@ -112,13 +111,9 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if err != nil {
 		return nil, err
 	}
-	if argument == nil {
-		argument = &schema.ToolArgument{}
-	}
 	request := readKeywords(argument.Text)
 	if request.stand != nil {
-		answer := toJSON(answerOf(t.host.excuse(r, request)))
-		return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: answer}}}, nil
+		return enhancedResult(toJSON(answerOf(t.host.excuse(r, request)))), nil
 	}
 	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
 	if request.isSearch() {
@@ -137,10 +132,14 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	}}}, nil
 }
 
-// Tool returns tool_search over the catalog, for a ToolsNode in your own graph. It does not hide or
-// load tools: the graph uses the result as it likes. The searches of one call take at most
-// DefaultSearchTimeout together, unless the call's context has a deadline of its own. After that
-// the model gets what was found by then.
+// enhancedResult makes an enhanced result of a text.
+func enhancedResult(text string) *schema.ToolResult {
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
+}
+
+// Tool returns tool_search over the catalog, for a ToolsNode in your own graph, which uses the result as it likes. The
+// searches of one call take at most DefaultSearchTimeout together, unless the call's context has a deadline of its own.
+// After that the model gets what was found by then.
 func (c *Catalog) Tool() tool.InvokableTool {
 	all := &run{scope: c.all()}
 	h := &host{
@@ -177,8 +176,8 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 	}
 }
 
-// search searches, leaves out what is too long for the answer, and reports the search. Unless searching is
-// separate from loading, it records that the matches are loaded. sizeOf is as in searching.
+// search searches, leaves out what is too long for the answer, and reports the search. Unless searching is separate
+// from loading, it records that the matches are loaded. sizeOf is as in searching.
 func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf func(*run, Match, trace) int) (*Result, trace, error) {
 	start := time.Now()
 	limited, cancel := r.limited(ctx)
@@ -261,8 +260,7 @@ func trimNames(names []string, budget int) []string {
 	return names
 }
 
-// definitionOf returns a definition that fits so many bytes. The parameters take at most half of
-// them, and the description takes what is left.
+// definitionOf returns a definition that fits so many bytes. The parameters take at most half of them.
 func definitionOf(info *schema.ToolInfo, budget int) definition {
 	d := definition{Name: info.Name, Parameters: json.RawMessage(schemacheck.JSON(info))}
 	if len(d.Parameters) > budget/2 {
@@ -300,9 +298,7 @@ func (h *host) regexpTool() *metaTool {
 	}})
 }
 
-// The two tools of ProtocolDispatch: tool_search, which answers with definitions, and
-// call_tool. Before any tool runs, a call of call_tool is replaced by a call of the tool it
-// names: see intercept.go.
+// The two tools of ProtocolDispatch: tool_search, which answers with definitions, and call_tool.
 
 // foundDefinitions is the answer of tool_search.
 type foundDefinitions struct {
@@ -335,8 +331,7 @@ func (h *host) definitionsTool() *metaTool {
 	return h.searchTool(searching{h.searchParameters(), readKeywords, sizeOf, write})
 }
 
-// dispatchTool is call_tool. It runs only if its call was not replaced, which happens outside
-// an agent.
+// dispatchTool is call_tool. Within an agent, its calls are replaced by calls of the tools they name: see intercept.go.
 func (h *host) dispatchTool() *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"name":      {Type: schema.String, Desc: h.prompt.Text("call-name"), Required: true},

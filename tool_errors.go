@@ -13,14 +13,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// A tool's error as the result of its call, which a model reads. Without this, Eino ends the run. The
-// hooks around a tool's call surround the tool and its callbacks, so traces still have the error.
+// A tool's error as the result of its call, which a model reads. Without this, Eino ends the run. The hooks surround
+// the tool and its callbacks, so traces still have the error.
 
 // explainer returns what the model reads instead of an error that is the tool's failure.
 type explainer func(ctx context.Context, err error) string
 
-// text returns the text for an error. It reports false for nil and for an error that is not the
-// tool's failure.
+// text returns the text for an error, and false for nil or an error that is not the tool's failure.
 func (explain explainer) text(ctx context.Context, err error) (text string, ok bool) {
 	if err == nil || ctx.Err() != nil || isControl(err) {
 		return "", false
@@ -28,8 +27,7 @@ func (explain explainer) text(ctx context.Context, err error) (text string, ok b
 	return explain(ctx, err), true
 }
 
-// isControl reports whether an error is not a failure: an interrupt, after which the run is
-// resumed, or the end of a cancelled run.
+// isControl reports whether an error is not a failure: an interrupt, or the end of a cancelled run.
 func isControl(err error) bool {
 	_, isRerun := compose.IsInterruptRerunError(err)
 	_, isInterrupt := compose.ExtractInterruptInfo(err)
@@ -40,8 +38,7 @@ func isControl(err error) bool {
 // endpoint calls a tool.
 type endpoint[A, R any] = func(ctx context.Context, argument A, opts ...tool.Option) (R, error)
 
-// explained returns an endpoint whose errors are results. resultOf makes a result of a text. A panic
-// counts as an error. A nil explainer leaves the endpoint as it is.
+// explained returns an endpoint whose errors and panics are results. A nil explainer leaves the endpoint as it is.
 func explained[A, R any](explain explainer, resultOf func(text string) R, call endpoint[A, R]) endpoint[A, R] {
 	if explain == nil {
 		return call
@@ -55,8 +52,8 @@ func explained[A, R any](explain explainer, resultOf func(text string) R, call e
 	}
 }
 
-// explainedStream is explained for a tool whose result is a stream. The text for an error in the middle of
-// the stream is the last chunk, on a line of its own.
+// explainedStream is explained for streams. The text for an error in the middle is the last chunk, on a line of its
+// own.
 func explainedStream[A, R any](
 	explain explainer, resultOf func(text string) R, call endpoint[A, *schema.StreamReader[R]],
 ) endpoint[A, *schema.StreamReader[R]] {
@@ -96,8 +93,3 @@ func explainedStream[A, R any](
 
 // textResult makes a result of a text.
 func textResult(text string) string { return text }
-
-// enhancedResult makes an enhanced result of a text.
-func enhancedResult(text string) *schema.ToolResult {
-	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
-}

@@ -9,8 +9,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// tool_search of ProtocolRanked: a text that ranks the tools, with scores, what each does, and when to use
-// it. The last line is JSON: the names, for those who read the history, and what else there is to say.
+// tool_search of ProtocolRanked: a text that ranks the tools, with scores, what each does, and when to use it. The last
+// line is JSON: the names, for those who read the history, and what else there is to say.
 
 // rankedNames is the last line.
 type rankedNames struct {

@@ -145,8 +145,8 @@ func (h *host) removeTool() *metaTool {
 	})
 }
 
-// listTool returns a meta-tool whose only argument is a list of tool names. change gets the tools of
-// these names, without what does not fit an answer.
+// listTool returns a meta-tool whose only argument is a list of tool names. change gets the tools of these names that
+// fit an answer.
 func (h *host) listTool(typeName, name, description string, change func(r *run, selected *Result) changedTools) *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"tool_names": {
@@ -174,8 +174,8 @@ func (h *host) listTool(typeName, name, description string, change func(r *run, 
 	})
 }
 
-// readNames reads a list of tool names as leniently as the arguments of a search. It accepts a
-// single name instead of a list, and an object of search_tools' answer instead of a name.
+// readNames reads a list of tool names as leniently as the arguments of a search. It accepts a single name instead of a
+// list, and an object of search_tools' answer instead of a name.
 func readNames(arguments string) (names []string, ok bool) {
 	value, ok := modeljson.Read(arguments)
 	if object, isObject := value.(map[string]any); isObject {

@@ -1,9 +1,9 @@
 // Package toolsearch lets an agent of CloudWeGo Eino's ADK have hundreds of tools without
 // showing them all to its model.
 //
-// The middleware hides a catalog of tools behind a single tool, tool_search. The model
-// searches by keywords, by exact names ("select:a,b") or with words that must match
-// ("+github create issue"). The tools it finds are in its tool list from the next call on.
+// The middleware hides a catalog of tools behind a single tool, tool_search. The model searches by keywords, by exact
+// names ("select:a,b") or with words that must match ("+github create issue"). The tools it finds are in its tool list
+// from the next call on.
 //
 //	middleware, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: tools})
 //	...
@@ -17,41 +17,33 @@
 //
 // # Which of these do I want?
 //
-//   - [New] for agents of *schema.Message, [NewTyped] for either message type. Most programs
-//     need only that and [Config].
-//   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]),
-//     in a test, in a command line tool.
-//   - [BM25] in Config.Index if finding the right tool matters more than behaving like
-//     Eino's own search, and wherever tools or requests are in Chinese, Japanese or
-//     Korean. [Keyword] is the default. [Fuzzy] and [Similarity] forgive misspellings and
-//     make good fallbacks. [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds the
-//     most. [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
-//   - Choose Config.Protocol by what conversations cost. If your provider caches prompts, take
-//     [ProtocolAnchored] for a model that takes definitions inside the conversation, [ProtocolFor] for one
-//     that searches by itself, and [ProtocolDispatch] for any other. Without a cache the default is as
-//     cheap. "toolsearch cost" computes it for your catalog.
-//   - Config.Groups for the tools of several servers, Group.Source for tools that change,
-//     Group.PerCaller for those that depend on who asks, Config.Filter for who may see which tool, Config.AlwaysLoaded, Preselect and
+//   - [New] for agents of *schema.Message, [NewTyped] for either message type. Most need only that and [Config].
+//   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]), in a test, in a command.
+//   - [BM25] in Config.Index if finding the right tool matters more than behaving like Eino's own search, and wherever
+//     tools or requests are in Chinese, Japanese or Korean. [Keyword] is the default. [Fuzzy] and [Similarity] forgive
+//     misspellings and make good fallbacks. [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds the most.
+//     [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
+//   - Choose Config.Protocol by what conversations cost. If your provider caches prompts, take [ProtocolAnchored] for a
+//     model that takes definitions inside the conversation, [ProtocolFor] for one that searches by itself, and
+//     [ProtocolDispatch] for any other. Without a cache the default is as cheap: "toolsearch cost" computes it.
+//   - Config.Groups for the tools of several servers, Group.Source for tools that change, Group.PerCaller for those
+//     that depend on who asks, Config.Filter for who may see which tool, Config.AlwaysLoaded, Preselect and
 //     Limits.MaxLoaded for which tools are visible when.
-//   - A [Session] to share loaded tools between the agents of a run, and to carry them from
-//     run to run if you do not keep the messages of tools.
+//   - A [Session] to share loaded tools between the agents of a run, and to carry them from run to run if you do not
+//     keep the messages of tools.
 //   - Config.OnEvent to watch and log what happens.
 //
 // # What holds
 //
-//   - A catalog never changes after it is built.
-//   - What the model sees is worked out anew before every call, from the tool list, the
-//     history, the session and the part of the catalog that the run may see. The results of
-//     the run's own meta-tools since the last call count even if another middleware has
-//     removed them from the history.
-//   - A visible tool keeps its place. The same input gives the same bytes. So a provider's
-//     prompt cache holds until a tool is loaded, and with [ProtocolDispatch], [ProtocolAnchored] and
-//     the native protocols also then.
+//   - What the model sees is worked out anew before every call, from the tool list, the history, the session and the
+//     part of the catalog that the run may see. What the run's own meta-tools did since the last call counts even if
+//     another middleware has removed their results from the history.
+//   - A visible tool keeps its place. The same input gives the same bytes. So a provider's prompt cache holds until a
+//     tool is loaded, and with [ProtocolDispatch], [ProtocolAnchored] and the native protocols also then.
 //   - A model's mistake is never a Go error: the model gets a tool result that says what to do.
-//   - Nothing in a tool's name or description can break out of the texts the model reads.
-//   - Everything a model sends is bounded.
-//   - The middleware and every Searcher are safe for concurrent use; a search ends soon
-//     after its context does.
+//   - Everything a model sends is bounded, and nothing in a tool's name or description can break out of the texts that
+//     it reads.
+//   - The middleware, catalogs and searchers are safe for concurrent use; a search ends soon after its context does.
 //
 // # More
 //
@@ -82,11 +74,9 @@ func New(ctx context.Context, config *Config) (adk.ChatModelAgentMiddleware, err
 	return NewTyped[*schema.Message](ctx, config)
 }
 
-// NewTyped returns the middleware for agents of either message type. It asks every dynamic tool for
-// its Info and builds the index. It fails on a wrong config: no tools, a nil tool, an Info that
-// fails or returns nil, an empty or repeated name, the name of the search tool itself, or a tool
-// that implements none of Eino's four interfaces for a call. The error names the tool and its
-// position.
+// NewTyped returns the middleware for agents of either message type. It asks every dynamic tool for its Info and builds
+// the index. It fails on a wrong config, and names the tool and its position if that is nil or has no Info, an empty or
+// repeated name, the name of a meta-tool, or none of Eino's four interfaces for a call.
 //
 // The middleware is safe for concurrent runs and may serve several agents.
 func NewTyped[M adk.MessageType](ctx context.Context, config *Config) (adk.TypedChatModelAgentMiddleware[M], error) {

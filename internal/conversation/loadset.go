@@ -1,5 +1,5 @@
-// Package conversation keeps what a run knows of its conversation: the loaded tools, what the run did
-// since its last model call, and the marks that survive the loss of the history.
+// Package conversation keeps what a run knows of its conversation: the loaded tools, what the run did since its last
+// model call, and the marks that survive the loss of the history.
 package conversation
 
 import (
@@ -16,8 +16,8 @@ type LoadSet struct {
 	ByResult docset.Set // members that a native search result shows to the model
 	InUse    []int      // found, added or called since the last model call; some may be no members
 
-	// The time each document was last found or called. A greater number is later. 0 means that
-	// a tool is only known to be loaded.
+	// The time each document was last found or called; a greater number is later. 0 means that a tool is only known to be
+	// loaded.
 	used  map[int]int
 	clock int
 }
@@ -39,8 +39,7 @@ func (s *LoadSet) Add(docs ...int) {
 	}
 }
 
-// Use loads documents that were found or called together, the best first. The best will be
-// evicted last.
+// Use loads documents that were found or called together, the best first, which will be evicted last.
 func (s *LoadSet) Use(docs ...int) {
 	s.clock += len(docs)
 	for i, doc := range docs {
@@ -69,8 +68,8 @@ func (s *LoadSet) Drop(docs []int) {
 	s.Keep(s.Members.Has)
 }
 
-// Evict removes the least recently used documents beyond limit. Exempt documents do not count. Busy
-// documents, whose calls have no results yet, count but stay.
+// Evict removes the least recently used documents beyond limit. Exempt documents do not count. Busy documents, whose
+// calls have no results yet, count but stay.
 func (s *LoadSet) Evict(limit int, busy []int, isExempt func(doc int) bool) {
 	counted := slices.DeleteFunc(slices.Clone(s.Docs), isExempt)
 	if excess := len(counted) - limit; excess > 0 {

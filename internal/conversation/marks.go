@@ -6,11 +6,10 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Marks in the Extra of a middleware's own copies of definitions keep what a run knew when the history
-// is lost: they survive trimming, summaries and checkpoints. Their values are strings, since a
-// checkpoint encodes Extra with gob, and gob rejects unknown types. The values name the search tool,
-// since an agent can have several middlewares. Histories and checkpoints contain the keys, so they must
-// not change.
+// Marks in the Extra of a middleware's own copies of definitions keep what a run knew when the history is lost: they
+// survive trimming, summaries and checkpoints. Their values are strings, since a checkpoint encodes Extra with gob,
+// which rejects unknown types. The values name the search tool, since an agent can have several middlewares. Histories
+// and checkpoints contain the keys, so they must not change.
 const (
 	loadedMark     = "_toolsearch_loaded"
 	deferredMark   = "_toolsearch_deferred"
@@ -30,9 +29,8 @@ func IsLoaded(t *schema.ToolInfo, searchTool string) bool {
 // IsLoadedByAny reports whether t is such a copy of any search tool. t may be nil.
 func IsLoadedByAny(t *schema.ToolInfo) bool { return t != nil && t.Extra[loadedMark] != nil }
 
-// MarkDeferred returns a copy of a definition, marked as deferred for a search tool. After a checkpoint
-// the mark distinguishes a tool that is gone from the catalog from a tool that another middleware
-// defers.
+// MarkDeferred returns a copy of a definition, marked as deferred for a search tool. After a checkpoint the mark tells
+// a tool that is gone from the catalog from one that another middleware defers.
 func MarkDeferred(info *schema.ToolInfo, searchTool string) *schema.ToolInfo {
 	return marked(info, deferredMark, searchTool)
 }
@@ -42,8 +40,8 @@ func IsOurs(t *schema.ToolInfo, searchTool string) bool {
 	return IsLoaded(t, searchTool) || t != nil && len(t.Extra) > 0 && t.Extra[deferredMark] == searchTool
 }
 
-// MarkRemembered returns the definition of a search tool, marked with the names of the loaded tools that are
-// not in the tool list. It returns t itself if that is its mark.
+// MarkRemembered returns the definition of a search tool, marked with the names of the loaded tools that are not in the
+// tool list. It returns t itself if that is its mark.
 func MarkRemembered(t *schema.ToolInfo, names string) *schema.ToolInfo {
 	if Remembered(t) == names {
 		return t

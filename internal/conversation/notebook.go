@@ -11,10 +11,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
-// A Notebook keeps what a run of an agent did and saw since its last model call. It is needed since
-// another middleware may remove the result of a search from the history before it is read there, and
-// since the tool calls of one message may run at the same time. It is safe for concurrent use. The
-// zero value is empty.
+// A Notebook keeps what a run of an agent did and saw since its last model call: another middleware may remove the
+// result of a search from the history before it is read there, and the tool calls of one message may run at the same
+// time. It is safe for concurrent use. The zero value is empty.
 type Notebook struct {
 	mu       sync.Mutex
 	deadline time.Time           // of the searches since the last model call; zero before the first
@@ -37,8 +36,8 @@ type listed struct {
 	parameters *schema.ParamsOneOf
 }
 
-// Expect records the ids of the calls of meta-tools in a message of the model, and how many of them are
-// answered by the meta-tool itself.
+// Expect records the ids of the calls of meta-tools in a message of the model, and how many of them the meta-tool
+// answers.
 func (b *Notebook) Expect(ids []string, answers int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,8 +90,7 @@ func (b *Notebook) Take() (effects []Effect) {
 	return effects
 }
 
-// Deadline returns the common deadline of the searches since the last Take: the timeout
-// counts from the first of them.
+// Deadline returns the common deadline of the searches since the last Take, counted from the first of them.
 func (b *Notebook) Deadline(timeout time.Duration) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,8 +100,7 @@ func (b *Notebook) Deadline(timeout time.Duration) time.Time {
 	return b.deadline
 }
 
-// SetLoaded records the tools loaded at a model call. It returns the tools of the previous call, or
-// nil at the first call.
+// SetLoaded records the tools loaded at a model call. It returns those of the previous call, or nil at the first.
 func (b *Notebook) SetLoaded(loaded docset.Set) (before docset.Set) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,9 +108,8 @@ func (b *Notebook) SetLoaded(loaded docset.Set) (before docset.Set) {
 	return before
 }
 
-// WasLoaded reports whether the tool was loaded at the last model call, and whether there was such a
-// call: a resumed run may begin with tool calls. So a call does not depend on what the other calls
-// of its round have loaded.
+// WasLoaded reports whether the tool was loaded at the last model call, and whether there was such a call: a resumed
+// run may begin with tool calls. So a call does not depend on what the other calls of its round have loaded.
 func (b *Notebook) WasLoaded(doc int) (loaded, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,8 +130,7 @@ func (b *Notebook) IsDefined(doc int) bool {
 	return b.defined != nil && b.defined.Has(doc)
 }
 
-// Sync records the session's names, and returns the names that it has lost since the last
-// model call: another agent has unloaded them.
+// Sync records the session's names, and returns those that it has lost since the last model call to another agent.
 func (b *Notebook) Sync(names []string) (unloaded []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,15 +154,11 @@ func (b *Notebook) SessionNames() []string {
 	return slices.Collect(maps.Keys(b.session))
 }
 
-// SyncChanges records the names to add to the session and to remove from it. It returns the
-// additions that the session does not have: a name that another agent unloads meanwhile is not put
-// back.
+// SyncChanges records the names to add to the session and to remove from it. It returns the additions that the session
+// does not have: a name that another agent unloads meanwhile is not put back. Sync comes first.
 func (b *Notebook) SyncChanges(added, gone []string) (fresh []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.session == nil {
-		b.session = make(map[string]bool)
-	}
 	for _, name := range added {
 		if !b.session[name] {
 			b.session[name] = true
@@ -180,8 +171,7 @@ func (b *Notebook) SyncChanges(added, gone []string) (fresh []string) {
 	return fresh
 }
 
-// RecordList records the tool list of a model call, and reports whether it differs from the list of the
-// call before. The first call's list does not differ.
+// RecordList records the tool list of a model call, and reports whether it differs from the list of the call before.
 func (b *Notebook) RecordList(tools []*schema.ToolInfo) (changed bool) {
 	now := make([]listed, 0, len(tools))
 	for _, t := range tools {

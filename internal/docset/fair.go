@@ -2,8 +2,8 @@ package docset
 
 import "maps"
 
-// Interleave merges lists rank by rank: the first item of each list, then the second of each, and so
-// on. An item whose key came before is left out, but a single list is returned as it is.
+// Interleave merges lists rank by rank: the first item of each list, then the second of each, and so on. An item whose
+// key came before is left out, but a single list is returned as it is.
 func Interleave[T any, K comparable](lists [][]T, key func(item T) K) []T {
 	if len(lists) == 1 {
 		return lists[0]
@@ -35,14 +35,12 @@ type PlaceRule[T any] struct {
 	Namespace func(doc int) string // "" means none: such documents have no limit
 }
 
-// maxAsks is how often Share asks for more. Each time, at least one more namespace reaches its
-// share.
+// maxAsks is how often Share asks for more. Each time, at least one more namespace reaches its share.
 const maxAsks = 10
 
-// Share limits the places of one namespace in a result, and gives the other places to the
-// best items of others. more returns the best items whose documents are open, best first; it may keep
-// the function. An item that is given a place comes after the items that keep theirs. Places for which there is no
-// other item stay as they are.
+// Share limits the places of one namespace in a result, and gives the other places to the best items of others, which
+// come last. more returns the best items whose documents are open, best first; it may keep the function. Places for
+// which there is no other item stay as they are.
 func (r *PlaceRule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T) []T {
 	chosen := make(map[int]bool)
 	places := make(map[string]int) // by namespace

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// A Recent keeps the values of the keys that were asked for last, such as searchers for requests that may
-// see only a part of a catalog. Calls for the same key share the value, and wait for whoever builds it. No
-// lock is held meanwhile. A Recent is safe for concurrent use.
+// A Recent keeps the values of the keys that were asked for last, such as searchers for requests that may see only a
+// part of a catalog. Calls for the same key share the value, and wait for whoever builds it. No lock is held meanwhile.
+// A Recent is safe for concurrent use.
 type Recent[Key, Value any] struct {
 	most   int
 	areOne func(a, b Key) bool

@@ -18,8 +18,7 @@ type Scored struct {
 	Number int32
 }
 
-// NewTop returns a Top that keeps at most limit of n tools. Zero or less means all. The
-// Top reuses the space of items, which may be nil.
+// NewTop returns a Top that keeps at most limit of n tools; zero or less means all. It reuses the space of items.
 func NewTop(limit, n int, items []Scored) Top {
 	if limit <= 0 || limit > n {
 		limit = max(n, 1)

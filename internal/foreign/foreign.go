@@ -1,5 +1,5 @@
-// Package foreign calls code from outside the library, which may panic, hang, or be nil, and bounds
-// patterns from outside, which may take long to parse or to compile.
+// Package foreign calls code from outside the library, which may panic, hang, or be nil, and bounds patterns from
+// outside, which may take long to parse or to compile.
 package foreign
 
 import (
@@ -33,8 +33,7 @@ func ErrorText(err error) string {
 	return text
 }
 
-// IsNil reports whether a value is nil. A nil pointer inside a non-nil interface counts as
-// nil.
+// IsNil reports whether a value is nil, or a nil pointer inside a non-nil interface.
 func IsNil(value any) bool {
 	if value == nil {
 		return true
@@ -47,18 +46,16 @@ func IsNil(value any) bool {
 	}
 }
 
-// AreSame reports whether two values are the same pointer. Values that are not pointers are
-// never the same, since comparing them could panic.
+// AreSame reports whether two values are the same pointer. To compare others could panic.
 func AreSame[T any](a, b T) bool {
 	return reflect.ValueOf(a).Kind() == reflect.Pointer && any(a) == any(b)
 }
 
-// A Gate limits how many calls run at once in code that may hang, such as a client of a
-// remote service. Calls that ignore their context cannot pile up beyond that number.
+// A Gate limits how many calls run at once in code that may hang, and may ignore its context.
 type Gate chan struct{}
 
-// Through calls f in a new goroutine once the gate has room, and stops waiting when ctx is
-// done. A panic becomes an error.
+// Through calls f in a new goroutine once the gate has room, and stops waiting when ctx is done. A panic becomes an
+// error.
 func Through[T any](ctx context.Context, g Gate, f func(ctx context.Context) (T, error)) (result T, err error) {
 	if err := ctx.Err(); err != nil {
 		return result, err
@@ -88,9 +85,8 @@ func Through[T any](ctx context.Context, g Gate, f func(ctx context.Context) (T,
 
 // Parallel calls, and calls with a time limit.
 
-// InParallel calls f(0) to f(n-1) in that many workers. The first error stops the calls that
-// have not begun, and ends the context of the others. A panic becomes an error, because a panic
-// in a goroutine would end the program.
+// InParallel calls f(0) to f(n-1) in that many workers. The first error stops the calls that have not begun, and ends
+// the context of the others. A panic becomes an error, because in a goroutine it would end the program.
 func InParallel(outer context.Context, workers, n int, f func(ctx context.Context, i int) error) error {
 	ctx, stop := context.WithCancelCause(outer)
 	defer stop(nil)

@@ -10,8 +10,8 @@ import (
 // The cost of a regular expression is estimated before it is parsed and before it is compiled. A short
 // pattern such as (.......){1000} can compile to a large program, and \pL is a class of 659 ranges.
 
-// MaxPatternSize is the most instructions a compiled pattern may have. A pattern of a dozen words has about
-// 100. A pattern of 256 bytes without numbers in braces or Unicode classes has under 600.
+// MaxPatternSize is the most instructions a compiled pattern may have. A pattern of a dozen words has about 100. One of
+// 256 bytes without numbers in braces or Unicode classes has under 600.
 const MaxPatternSize = 1000
 
 // The cost of parsing is in units of 20 to 50 ns, as measured.
@@ -23,8 +23,8 @@ const (
 	lastFold     = 0x1e943 // the last rune that has another case, in Unicode 15
 )
 
-// ParsingCost estimates the cost of parsing a pattern, from its text. In a pattern
-// that ignores case, a range costs a unit for each rune in it, and [B-\x{1e942}] takes 2 ms.
+// ParsingCost estimates the cost of parsing a pattern, from its text. In a pattern that ignores case, a range costs a
+// unit for each rune in it, and [B-\x{1e942}] takes 2 ms.
 func ParsingCost(text string) int {
 	cost := byteParsing*len(text) + classParsing*(strings.Count(text, `\p`)+strings.Count(text, `\P`))
 	for i := range len(text) {
@@ -55,10 +55,9 @@ func ParsePattern(text string) (*syntax.Regexp, error) {
 	return syntax.Parse(text, syntax.Perl|syntax.FoldCase)
 }
 
-// PatternSize estimates the number of instructions that a parsed pattern compiles to. A{2,5} compiles
-// to five copies of A, three of them after a branch. syntax.Parse bounds the product of nested
-// repetitions by 1,000. A class counts once more for every 16 ranges, for the memory that they
-// take.
+// PatternSize estimates the number of instructions that a parsed pattern compiles to. A{2,5} compiles to five copies of
+// A, three of them after a branch. syntax.Parse bounds the product of nested repetitions by 1,000. A class counts once
+// more for every 16 ranges, for their memory.
 func PatternSize(re *syntax.Regexp) int {
 	size := 0
 	for _, sub := range re.Sub {

@@ -1,6 +1,5 @@
-// Package modeljson reads JSON as models write it: fenced, in prose, in a JSON string, cut off, with
-// a number as text, or a list instead of a text. Unreadable JSON is not an error, since a model's
-// mistake gets an answer.
+// Package modeljson reads JSON as models write it: fenced, in prose, in a JSON string, cut off, with a number as text,
+// or a list instead of a text. Unreadable JSON is not an error, since a model's mistake gets an answer.
 package modeljson
 
 import (
@@ -26,8 +25,8 @@ var strict = sonic.Config{DisallowUnknownFields: true, ValidateString: true, Cop
 // decoder keeps numbers as text: a number too large for any Go type is still a number.
 var decoder = sonic.Config{UseNumber: true, ValidateString: true, CopyString: true}.Froze()
 
-// Read finds the JSON value in a text, even inside JSON strings. Numbers are json.Numbers. A text
-// that does not look like JSON is the value itself. Read reports false if there is no value.
+// Read finds the JSON value in a text, even inside JSON strings. Numbers are json.Numbers. A text that does not look
+// like JSON is the value itself. Read reports false if there is no value.
 func Read(text string) (value any, ok bool) {
 	value, ok = decodeLoosely(naming.Cut(text, maxBytes), len(text) <= maxBytes)
 	if !ok {
@@ -44,8 +43,8 @@ func Read(text string) (value any, ok bool) {
 	return value, true
 }
 
-// ReadExactly reads a text into an object that must have every key of the text. It reports false
-// for any other text, and for a text that Read would cut.
+// ReadExactly reads a text into an object that must have every key of the text. It reports false for any other text,
+// and for a text that Read would cut.
 func ReadExactly(text string, object any) bool {
 	return len(text) <= maxBytes && strict.UnmarshalFromString(text, object) == nil
 }
@@ -95,8 +94,7 @@ func decode(text string) (value any, ok bool) {
 	return value, true
 }
 
-// First returns the value of the first of the keys that the object has, or nil. A null counts as
-// missing.
+// First returns the value of the first of the keys that the object has, or nil. A null counts as missing.
 func First(object map[string]any, keys ...string) any {
 	for _, key := range keys {
 		if value := object[key]; value != nil {
@@ -106,9 +104,8 @@ func First(object map[string]any, keys ...string) any {
 	return nil
 }
 
-// TextsIn reads a list of texts written in a text, and returns at most that many. A text that is
-// not a list is the only text. A model with several texts for a schema that asks for one writes
-// such a list.
+// TextsIn reads a list of texts written in a text, as a model with several texts for a schema that asks for one writes
+// it, and returns at most that many. A text that is not a list is the only text.
 func TextsIn(text string, most int) []string {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		if list := List(text); len(list) > 0 {
@@ -118,8 +115,8 @@ func TextsIn(text string, most int) []string {
 	return []string{text}
 }
 
-// Texts reads a text or a list of texts from a value of Read. Of a list it reads at most that many
-// elements. Nil means no text. It reports false for anything else.
+// Texts reads a text or a list of texts, of at most that many elements, from a value of Read. Nil means no text. It
+// reports false for anything else.
 func Texts(value any, most int) (texts []string, ok bool) {
 	switch v := value.(type) {
 	case nil:
@@ -144,8 +141,7 @@ func Texts(value any, most int) (texts []string, ok bool) {
 	}
 }
 
-// Count reads a number of at least 1 from a value of Read. It returns 0 for anything else, and at
-// most math.MaxInt32.
+// Count reads a number of at least 1, and at most math.MaxInt32, from a value of Read. It returns 0 for anything else.
 func Count(value any) int {
 	var text string
 	switch v := value.(type) {
@@ -169,8 +165,7 @@ func List(text string) (list []string) {
 	return list
 }
 
-// IsObject reports whether a text is a JSON object that every adapter can read. Some read numbers as float64, which fails
-// on 1e999.
+// IsObject reports whether a text is a JSON object that every adapter can read. Some fail on 1e999, as a float64.
 func IsObject(text string) bool {
 	if !utf8.ValidString(text) || !json.Valid([]byte(text)) { // sonic takes control characters in strings
 		return false

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Filters made of lists, and the idle entries of these lists. The calls of a Filter do not show
-// whether an entry is idle, since a program may call it for some tools only. So a Watch records
-// which Filters are asked, and tries their entries on all tools.
+// Filters made of lists, and the idle entries of these lists. The calls of a Filter do not show whether an entry is
+// idle, since a program may call it for some tools only. So a Watch records which Filters are asked, and tries their
+// entries.
 
 // A Filter passes the tools that one of its lists names. It is safe for concurrent use.
 type Filter struct{ entries []entry }
@@ -20,9 +20,8 @@ type entry struct {
 	pattern *Pattern // nil means that the entry is malformed
 }
 
-// NewFilter returns a Filter that passes tools of the servers, tools with one of the tags, and tools
-// that match the patterns in tools. A server is a namespace, such as "github" or "github:*". A
-// malformed entry matches nothing.
+// NewFilter returns a Filter that passes tools of the servers, tools with one of the tags, and tools that match the
+// patterns in tools. A server is a namespace, such as "github" or "github:*". A malformed entry matches nothing.
 func NewFilter(servers, tags, tools []string) *Filter {
 	f := &Filter{}
 	add := func(what, text string, p Pattern, ok bool) {
@@ -55,8 +54,7 @@ func (f *Filter) Passes(ctx context.Context, t *Tool) bool {
 	return slices.ContainsFunc(f.entries, func(e entry) bool { return e.pattern != nil && e.pattern.Matches(t) })
 }
 
-// A Watch collects the entries of every Filter that is asked under its context. It is safe for
-// concurrent use.
+// A Watch collects the entries of every Filter that is asked under its context. It is safe for concurrent use.
 type Watch struct {
 	mu      sync.Mutex
 	last    *Filter
@@ -99,8 +97,7 @@ func (w *Watch) Texts() string {
 	return all.String()
 }
 
-// Idle returns the entries that are malformed or that no tool matches. isUsed reports whether a tool
-// matches a pattern.
+// Idle returns the entries that are malformed or of which isUsed says that no tool matches.
 func (w *Watch) Idle(isUsed func(*Pattern) bool) (texts []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package naming handles names, and text from outside. It splits a tool's name into parts, folds
-// the spellings of a name, finds the names like a name, matches tools by patterns, and makes
-// text from outside short and safe to show.
+// Package naming handles names, and text from outside. It splits a tool's name into parts, folds the spellings of a
+// name, finds the names like a name, matches tools by patterns, and makes text from outside short and safe to show.
 package naming
 
 import (
@@ -17,12 +16,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxBytes is how much of a tool's name is shown or compared. Providers refuse names of
-// more than 64 or 128 characters.
+// MaxBytes is how much of a tool's name is shown or compared. Providers refuse more than 64 or 128 characters.
 const MaxBytes = 128
 
-// Parts splits a tool name at underscores (MCP clients put a double underscore between
-// server and tool) and then at camel-case boundaries.
+// Parts splits a tool name at underscores and then at camel-case boundaries.
 //
 //	mcp__slack__send_message -> mcp slack send message
 //	NotebookEdit             -> Notebook Edit
@@ -37,9 +34,8 @@ func Parts(name string) []string {
 	return parts
 }
 
-// appendCamelParts cuts before an upper-case letter that follows a lower-case letter, and
-// before the last capital of a run that a lower-case letter follows. Each invalid byte becomes a
-// U+FFFD, as in encoding/json.
+// appendCamelParts cuts before an upper-case letter that follows a lower-case letter, and before the last capital of a
+// run that a lower-case letter follows. Each invalid byte becomes a U+FFFD, as in encoding/json.
 func appendCamelParts(parts []string, segment string) []string {
 	if utf8.ValidString(segment) && !strings.ContainsFunc(segment[1:], unicode.IsUpper) { // needs no runes
 		return append(parts, segment)
@@ -70,8 +66,7 @@ func StripDiacritics(word string) string {
 	}, norm.NFKD.String(word)))
 }
 
-// FoldSeparators replaces the hyphens and spaces that models put between the words of a
-// name by "_".
+// FoldSeparators replaces the hyphens and spaces that models put between the words of a name by "_".
 func FoldSeparators(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || unicode.IsSpace(r) {
@@ -81,14 +76,12 @@ func FoldSeparators(name string) string {
 	}, name)
 }
 
-// Fold maps spellings of a name that differ in case or separators, which models mix up, to
-// the same string.
+// Fold maps spellings of a name that differ in case or separators, which models mix up, to the same string.
 func Fold(name string) string {
 	return strings.ToLower(FoldSeparators(name))
 }
 
-// Namespace returns the server of a name built by an MCP client, mcp__server__tool or
-// server__tool, and "" for any other name.
+// Namespace returns the server of a name built by an MCP client, mcp__server__tool or server__tool, or "".
 func Namespace(name string) string {
 	server, tool, _ := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
 	if tool == "" {
@@ -124,9 +117,8 @@ func CutWords(s string, limit int) string {
 	return s
 }
 
-// OneLine makes text from outside safe inside the library's own texts. It cuts the text to limit
-// bytes, puts it on one line, and replaces control and invisible formatting characters and
-// the angle brackets of tags. Ordinary names come back unchanged.
+// OneLine makes text from outside safe inside the library's own texts: at most limit bytes on one line, without control
+// and invisible formatting characters and the angle brackets of tags. Ordinary names come back unchanged.
 func OneLine(s string, limit int) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -160,9 +152,8 @@ func Safe(name string) string { return strings.TrimSpace(OneLine(name, MaxBytes)
 // Quoted returns a tool's name as errors show it.
 func Quoted(name string) string { return strconv.Quote(Cut(name, MaxBytes)) }
 
-// Edits returns how many insertions, deletions, substitutions and swaps of neighbours
-// (optimal string alignment) turn a into b. It returns most+1 if there are more than
-// most. https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
+// Edits returns how many insertions, deletions, substitutions and swaps of neighbours (optimal string alignment) turn a
+// into b, or most+1 for more than most. https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
 func Edits[E byte | rune](a, b []E, most int) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -208,8 +199,7 @@ func Edits[E byte | rune](a, b []E, most int) int {
 	return min(above[len(b)], most+1)
 }
 
-// Bare is a tool's name within its namespace: create_issue for
-// mcp__github__create_issue and github__create_issue.
+// Bare is a tool's name within its namespace: create_issue for mcp__github__create_issue and github__create_issue.
 func Bare(name, namespace string) string {
 	return strings.TrimPrefix(name, Prefix(name, namespace))
 }
@@ -247,8 +237,8 @@ func JoinParts(name string) string {
 	return strings.ToLower(strings.Join(Parts(name), "_"))
 }
 
-// SimilarityAbove is one minus the edits over the longer length: 1 for equal texts and 0 for texts that share
-// nothing. It is inexact below floor: any result below floor means that the similarity is below floor too.
+// SimilarityAbove is one minus the edits over the longer length: 1 for equal texts and 0 for texts that share nothing.
+// A result below floor means only that the similarity is below floor too.
 func SimilarityAbove(a, b []rune, floor float64) float64 {
 	longer := max(len(a), len(b))
 	if longer == 0 {
@@ -259,7 +249,6 @@ func SimilarityAbove(a, b []rune, floor float64) float64 {
 }
 
 // LetterSet returns the set of a text's letters, each by the lowest six bits of its code point.
-// A text contains all letters of the texts in it.
 func LetterSet(text string) (set uint64) {
 	for _, r := range text {
 		set |= 1 << (r & 63)
@@ -295,9 +284,9 @@ func Valid(name string) string {
 	return cmp.Or(name[:min(len(name), maxShown)], "unknown")
 }
 
-// PrefixOf writes a namespace so that it can precede the names of its tools, with "_" for
-// characters that providers refuse. The prefix has no "__", and no "_" at either end. So the first
-// "__" of a prefixed name ends its prefix, and names of two namespaces differ.
+// PrefixOf writes a namespace so that it can precede the names of its tools, with "_" for characters that providers
+// refuse. The prefix has no "__", and no "_" at either end. So the first "__" of a prefixed name ends its prefix, and
+// names of two namespaces differ.
 func PrefixOf(namespace string) string {
 	return strings.Join(strings.FieldsFunc(letters(StripDiacritics(namespace)), func(r rune) bool { return r == '_' }), "_")
 }
@@ -316,9 +305,8 @@ func Shown(prefix, name string) string {
 	return shown[:min(len(shown), maxShown-1-hashLetters)] + "_" + hex.EncodeToString(hash[:])[:hashLetters]
 }
 
-// IsHidden reports whether a character is invisible, or changes how its neighbours look:
-// formats and directions, tags, variation selectors, fillers and control characters. A tab, a
-// line feed and a carriage return are not hidden.
+// IsHidden reports whether a character is invisible, or changes how its neighbours look: formats and directions, tags,
+// variation selectors, fillers and control characters, but no tab, line feed or carriage return.
 func IsHidden(r rune) bool {
 	switch {
 	case r < 0x7f:
@@ -332,9 +320,8 @@ func IsHidden(r rune) bool {
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Visible writes text from outside on one line for a terminal. A character that is hidden or cannot
-// be printed becomes its escape, such as \u200b, so that two texts that differ look different.
-// A text of more than limit characters is cut there, and ends with an ellipsis.
+// Visible writes text from outside on one line for a terminal. A character that is hidden or cannot be printed becomes
+// its escape, such as \u200b, so that two texts that differ look different. An ellipsis follows limit characters.
 func Visible(s string, limit int) string {
 	var b strings.Builder
 	count := 0

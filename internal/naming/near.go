@@ -13,9 +13,8 @@ const (
 	floor         = 0.6 // the likeness a name must have
 )
 
-// An NearIndex finds names by the trigrams of their parts. The parts are joined by underscores and
-// padded at both ends, so that the beginning and the end of a name count. It never changes and
-// is safe for concurrent use.
+// A NearIndex finds names by the trigrams of their parts. The parts are joined by underscores and padded at both ends,
+// so that the beginning and the end of a name count. It never changes and is safe for concurrent use.
 type NearIndex struct {
 	names    []string
 	parts    []string // joined
@@ -49,14 +48,10 @@ func trigrams(s string) func(yield func([3]byte) bool) {
 	}
 }
 
-// Near returns at most limit names like text, the best first. The whole name is like the text,
-// or a run of as many of its parts as there are in the text. Only names whose numbers are in allowed
-// count; a nil allowed means all names.
+// Near returns at most limit names like text, the best first. The whole name is like the text, or a run of as many of
+// its parts as there are in the text. Only names whose numbers are in allowed count; nil means all.
 func (x *NearIndex) Near(text string, limit int, allowed docset.Set) []string {
 	text = JoinParts(text)
-	if text == "" {
-		return nil
-	}
 	shared := make([]uint16, len(x.names))
 	for gram := range trigrams(text) {
 		for _, i := range x.postings[gram] {
@@ -86,8 +81,8 @@ func (x *NearIndex) Near(text string, limit int, allowed docset.Set) []string {
 // Likeness returns 1 for equal names and 0 for names that share nothing.
 func Likeness(a, b string) float64 { return likeness(JoinParts(a), JoinParts(b)) }
 
-// likeness compares joined parts. It is the similarity of the text and the whole name, or of
-// the text and the most similar run of the name's parts, which counts a little less.
+// likeness compares joined parts: the text and the whole name, or the most similar run of its parts, which counts a
+// little less.
 func likeness(text, name string) float64 {
 	wanted := []rune(text)
 	whole := SimilarityAbove(wanted, []rune(name), 0)

@@ -24,8 +24,7 @@ type Pattern struct {
 	tool      string
 }
 
-// ParsePattern reads a pattern. It fails on an empty pattern, and on a colon with nothing before or after
-// it.
+// ParsePattern reads a pattern. It fails on an empty one, and on a colon with nothing before or after it.
 func ParsePattern(text string) (Pattern, error) {
 	p := Pattern{text: strings.TrimSpace(text)}
 	if p.text == "" {
@@ -60,9 +59,8 @@ func ParsePatterns(texts []string) ([]Pattern, error) {
 // String returns the text of a parsed pattern, without blanks at its ends.
 func (p *Pattern) String() string { return p.text }
 
-// Matches reports whether the pattern matches a tool, by its name or by what its name would be without an
-// alteration. The name of a tool matches itself, whatever its characters. Namespaces match in any
-// spelling that Fold considers the same.
+// Matches reports whether the pattern matches a tool, by its name or by what its name would be without an alteration.
+// The name of a tool matches itself, whatever its characters. Namespaces match in any spelling, as Fold says.
 func (p *Pattern) Matches(t *Tool) bool {
 	if t.Original != "" {
 		whole := Tool{Name: t.Original, Namespace: t.Namespace}

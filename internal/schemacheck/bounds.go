@@ -16,9 +16,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// The bounds on a schema. Schemas come from remote servers. A document is the JSON of a schema, weighed by
-// what makes the compiler slow or the result large: its patterns when the compiler asks for them, the rest
-// before.
+// The bounds on a schema, which may come from a remote server. A document is the JSON of a schema, weighed by what
+// makes the compiler slow or the result large: its patterns when the compiler asks for them, the rest before.
 
 const (
 	maxSchemaBytes = 128 << 10
@@ -57,9 +56,8 @@ type sizedPattern struct {
 	size int
 }
 
-// Bound reports why a tool's arguments will not be checked against its schema: the schema is
-// beyond the bounds, or cannot be read. It takes some 10 microseconds for a usual schema.
-// Other faults of a schema, and its patterns, are left to the compiler, and Problem reports them.
+// Bound reports why a tool's arguments will not be checked against its schema: that is beyond the bounds, or cannot be
+// read. It takes some 10 microseconds for a usual schema. Other faults, and patterns, are left to the compiler.
 func Bound(info *schema.ToolInfo) error {
 	_, err := documentOf(info)
 	return err
@@ -123,9 +121,8 @@ func (d *document) keyword(name string, value any) {
 	}
 }
 
-// pattern weighs and compiles a pattern, each text once: the compiler asks twice. Once the schema is
-// compiled, the text is an argument for which an old draft demands a pattern, in another syntax than the
-// tool's.
+// pattern weighs and compiles a pattern, each text once: the compiler asks twice. Once the schema is compiled, the text
+// is an argument for which an old draft demands a pattern, in another syntax than the tool's.
 func (d *document) pattern(text string) (jsonschema.Regexp, error) {
 	if pattern, known := d.patterns[text]; known {
 		return pattern, nil
@@ -149,9 +146,9 @@ func (d *document) pattern(text string) (jsonschema.Regexp, error) {
 	return d.patterns[text], err
 }
 
-// The cost of checking arguments against a schema. Before the validator runs, a walk over the arguments
-// and the compiled schema counts the steps that it may take: it goes wherever the validator goes, through
-// references and into values, and ends when the budget is spent. Steps are about 0.5 µs and 600 bytes.
+// The cost of checking arguments against a schema. Before the validator runs, a walk over the arguments and the
+// compiled schema counts the steps that it may take: it goes wherever the validator goes, through references and into
+// values, and ends when the budget is spent. Steps are about 0.5 µs and 600 bytes.
 
 const (
 	maxCost   = 50_000 // steps of one check
@@ -175,8 +172,8 @@ var errCostly = errors.New("the arguments take too long to check against the sch
 // budget is how many steps a check may still take.
 type budget int
 
-// spend counts the steps of a schema with a value, until the budget is spent. Uneval says that the
-// validator records which items and properties of the value the schema looks at.
+// spend counts the steps of a schema with a value, until the budget is spent. Uneval says that the validator records
+// which items and properties of the value the schema looks at.
 func (b *budget) spend(s *jsonschema.Schema, value any, depth int, uneval bool) {
 	if *b < 0 {
 		return

@@ -30,8 +30,7 @@ func Read(text []byte) (*jsonschema.Schema, error) {
 	return s, wrong
 }
 
-// JSON is the JSON schema of a tool's parameters. If the schema is wrong, or too large to be
-// written in a reasonable time, the result allows any object.
+// JSON is the JSON schema of a tool's parameters, or allows any object if that is wrong, or too large to be written.
 func JSON(info *schema.ToolInfo) string {
 	text, err := written(info)
 	if err != nil {
@@ -60,9 +59,8 @@ func written(info *schema.ToolInfo) (string, error) {
 	return text, nil
 }
 
-// Frozen returns a copy of a definition that nobody else can change, with all properties in the order of their
-// names: it is written the same however its server orders them. The order of other lists stays. A schema that
-// cannot be written stays as it is.
+// Frozen returns a copy of a definition that nobody else can change, with all properties in the order of their names:
+// it is written the same however its server orders them. A schema that cannot be written stays as it is.
 func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 	text, err := written(info)
 	if err != nil || info.ParamsOneOf == nil {
@@ -124,14 +122,14 @@ const (
 	valueWriting = 8       // bytes of an empty value
 )
 
-// A Print tells whether a source's definition changed: it is equal for equal definitions, whatever the
-// order of their keys. It is valid only within one run of the program.
+// A Print tells whether a source's definition changed: it is equal for equal definitions, whatever the order of their
+// keys, within one run of the program.
 type Print uint64
 
 var printSeed = maphash.MakeSeed()
 
-// PrintOf returns the print of a definition. It leaves out a schema that is invalid or cannot
-// be written in a reasonable time.
+// PrintOf returns the print of a definition, without a schema that is invalid or cannot be written in a reasonable
+// time.
 func PrintOf(info *schema.ToolInfo) Print {
 	w := newPrinter(math.MaxInt, 0)
 	w.value(reflect.ValueOf([]any{info.Name, info.Desc, info.Extra}))
@@ -146,8 +144,7 @@ func PrintOf(info *schema.ToolInfo) Print {
 	return Print(w.hash.Sum64())
 }
 
-// IsWritable reports whether a definition can be written in a reasonable time. Writing a
-// definition that contains itself would never end.
+// IsWritable reports whether a definition can be written in a reasonable time. One that contains itself never ends.
 func IsWritable(root *jsonschema.Schema) bool {
 	w := newPrinter(maxWriting, 0)
 	w.value(reflect.ValueOf(root))
@@ -168,8 +165,7 @@ func newPrinter(left, depth int) *printer {
 
 var propertiesField, _ = reflect.TypeFor[jsonschema.Schema]().FieldByName("Properties")
 
-// schema hashes the fields of a schema that are set, each after its number. One of them is not exported:
-// whether the schema is true or false.
+// schema hashes the fields of a schema that are set, each after its number, whether exported or not.
 func (w *printer) schema(s *jsonschema.Schema) {
 	w.depth++
 	if w.left -= partsWriting * w.depth; w.depth > maxDepth {
@@ -204,8 +200,8 @@ func (w *printer) named(n int, values iter.Seq2[reflect.Value, reflect.Value]) {
 	maphash.WriteComparable(&w.hash, [2]uint64{uint64(n), sum})
 }
 
-// value hashes a field of a schema, or what is inside. A value that JSON cannot express comes from
-// the program itself, and is hashed as the JSON that it is written as.
+// value hashes a field of a schema, or what is inside. A value that JSON cannot express comes from the program itself,
+// and is hashed as the JSON that it is written as.
 func (w *printer) value(v reflect.Value) {
 	if w.left < 0 {
 		return

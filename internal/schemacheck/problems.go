@@ -16,8 +16,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The texts of problems. The validator reports all problems as a tree, in the random order of maps. The
-// model reads the first leaves of the tree, which are the problems to fix.
+// The texts of problems. The validator reports all problems as a tree, in the random order of maps. The model reads the
+// first leaves of the tree, which are the problems to fix.
 
 // Bounds on the problems reported for one call.
 const (
@@ -52,8 +52,8 @@ func firstLeaves(first, trees []*jsonschema.ValidationError) []*jsonschema.Valid
 	return first
 }
 
-// compareProblems orders problems by their location. A value comes before the values inside it. Problems
-// of the same keyword of the same schema with the same value are equal.
+// compareProblems orders problems by their location, a value before the values inside it. Problems of the same keyword
+// of the same schema with the same value are equal.
 func compareProblems(a, b *jsonschema.ValidationError) int {
 	return cmp.Or(
 		slices.CompareFunc(a.InstanceLocation, b.InstanceLocation, compareNames),

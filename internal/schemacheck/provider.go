@@ -16,15 +16,12 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// What providers refuse in the definition of a tool. A provider that refuses one definition
-// refuses the whole request.
+// What providers refuse in the definition of a tool, and the whole request with it.
 
-// MaxSchemaBytes is the longest schema of a tool that a remote server may send, as JSON: more than most
-// models' whole context.
+// MaxSchemaBytes is the longest schema of a tool that a remote server may send, as JSON: more than most models read.
 const MaxSchemaBytes = 512 << 10
 
-// validParameter matches the names that every provider accepts for parameters at the top of a schema: Anthropic
-// refuses any other name.
+// validParameter matches the names of parameters at the top of a schema that Anthropic accepts, as all others do.
 var validParameter = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 const anyValue = "any value"
@@ -54,16 +51,14 @@ func Refusal(info *schema.ToolInfo) error {
 	return cmp.Or(refusal, odd)
 }
 
-// Mended returns a definition that providers do not refuse for its schema, and what was wrong with
-// the schema. It returns info and nil if nothing is wrong, and nil if the schema cannot be mended. An
-// array without items gets items of any kind, and a type that JSON Schema does not have is left out,
-// so that any value is allowed. A schema of anything but an object becomes the schema of an object,
-// since the arguments of a call are always an object. A choice at the top of a schema becomes the
-// properties of all its branches, since Anthropic and OpenAI accept no choice there. A property that
-// only some branches require is not required.
+// Mended returns a definition that providers do not refuse for its schema, and what was wrong with the schema. It
+// returns info and nil if nothing is wrong, and nil if the schema cannot be mended. An array without items gets items
+// of any kind, and a type that JSON Schema does not have is left out. A schema of anything but an object becomes the
+// schema of an object, as the arguments of a call are. A choice at the top of a schema, which Anthropic and OpenAI do
+// not accept, becomes the properties of all its branches. A property that only some branches require is not required.
 //
-// odd is why Anthropic refuses the name of one of the parameters, or nil. The name cannot be mended: the
-// tool knows its parameter by no other name. The other providers accept it.
+// odd is why Anthropic refuses the name of one of the parameters, or nil. The name cannot be mended: the tool knows its
+// parameter by no other name. The other providers accept it.
 func Mended(info *schema.ToolInfo) (mended *schema.ToolInfo, refusal, odd error) {
 	text, err := written(info)
 	switch {
@@ -109,9 +104,8 @@ func branches(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
 }
 
-// withoutChoice returns the schema of an object without anyOf, oneOf, allOf and not. It has the
-// properties of all branches, where the first of a name counts, and requires what the schema and
-// the branches of allOf require.
+// withoutChoice returns the schema of an object without anyOf, oneOf, allOf and not. It has the properties of all
+// branches, where the first of a name counts, and requires what the schema and the branches of allOf require.
 func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 	copied := *s
 	copied.AnyOf, copied.OneOf, copied.AllOf, copied.Not = nil, nil, nil, nil
@@ -144,8 +138,8 @@ func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 	return &copied
 }
 
-// mendedParts returns a schema in which every array has items and every type is one of JSON Schema,
-// and what was wrong; nil means that s is unchanged. It copies the schemas that it changes.
+// mendedParts returns a schema in which every array has items and every type is one of JSON Schema, and what was wrong;
+// nil means that s is unchanged. It copies the schemas that it changes.
 func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error) {
 	if s == nil {
 		return nil, nil

@@ -1,5 +1,5 @@
-// Package schemacheck checks the arguments of dispatched calls against the tool's JSON schema, within bounds.
-// So the model reads what is wrong, and does not have to guess it from the tool's failure.
+// Package schemacheck checks the arguments of dispatched calls against the tool's JSON schema, within bounds. So the
+// model reads what is wrong, and does not have to guess it from the tool's failure.
 //
 // Three walks keep the bounds, because each goes through another tree. document.add weighs a schema as JSON before
 // it is compiled, and sees keywords that Eino's type of a schema does not know. budget.spend follows arguments and
@@ -28,16 +28,15 @@ import (
 )
 
 // Neither the compiler nor the validator can be stopped. So both run behind a gate too, which a call waits for no
-// longer than maxDuration. Arguments that are nested too deep, or have too long a number, are refused. Other
-// arguments beyond a bound, or for a schema beyond a bound, reach the tool unchecked. So no check takes
-// more than about 100 ms or 64 MB.
+// longer than maxDuration. Arguments that are nested too deep, or have too long a number, are refused. Others beyond a
+// bound, or for a schema beyond a bound, reach the tool unchecked. So no check takes more than about 100 ms or 64 MB.
 
 const (
 	maxDepth        = 256 // of nested arguments
 	maxNumberDigits = 400 // written out, including the exponent's zeros; a float64 has 309 at most
 
-	// Bounds on arguments. Marks are commas, braces and brackets. Each value has one mark. An
-	// object with one name takes 300 bytes in memory and 8 in the text.
+	// Bounds on arguments. Marks are commas, braces and brackets: each value has one. An object with one name takes 300
+	// bytes in memory and 8 in the text.
 	maxArgumentBytes = 1 << 20
 	maxArgumentMarks = 1 << 15
 
@@ -50,9 +49,8 @@ var (
 	errWrongSchema    = errors.New("the schema is wrong")
 )
 
-// A Checker holds the compiled schemas of a catalog. It compiles each schema when it is
-// first needed. It is safe for concurrent use, and no call waits for the schema of another
-// tool.
+// A Checker holds the compiled schemas of a catalog, each compiled when it is first needed. It is safe for concurrent
+// use, and no call waits for the schema of another tool.
 type Checker struct {
 	mu   sync.Mutex
 	kept map[int]*checked // by document
@@ -73,10 +71,9 @@ const (
 	weightBytes = 100 // of a document's weight
 )
 
-// Problem returns the first five problems of a tool's arguments: those of a value before those of the
-// values inside it, which come in the order of their names. An empty problem means that none was found.
-// Unchecked says why the arguments were not checked against the schema: the schema is wrong, something
-// is beyond the bounds, or ctx is done. problem is then empty.
+// Problem returns the first five problems of a tool's arguments: those of a value before those of the values inside it,
+// which come in the order of their names. Unchecked says why the arguments were not checked against the schema: the
+// schema is wrong, something is beyond the bounds, or ctx is done. problem is then empty.
 func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, arguments string) (problem string, unchecked error) {
 	marks := 0
 	for _, mark := range [...]string{",", "{", "["} {

@@ -11,17 +11,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// Asking. A Source is asked once at a time: runs that start meanwhile wait for the same attempt. A run that can
-// do with an earlier listing waits no longer than the grace, and any other run no longer than the timeout. A
-// late listing is for the next run.
+// Asking. A Source is asked once at a time: runs that start meanwhile wait for the same attempt, no longer than the
+// grace if they can do with an earlier listing, and else no longer than the timeout. A late listing is for the next
+// run.
 
-// Grace is the longest that a run waits for a Source that has already given a good listing, or for the
-// index of new tools. People hardly notice it at the start of a run, and most servers on a network answer
-// within it. Most tests raise it, since the machine may be busy.
+// Grace is the longest that a run waits for a Source that has already given a good listing, or for the index of new
+// tools. People hardly notice it, and most servers on a network answer within it. Most tests raise it.
 var Grace = 200 * time.Millisecond
 
-// How many attempts can pile up at a Source that hangs, whatever their contexts say. After the timeout, another
-// attempt may begin.
+// How many attempts can pile up at a Source that hangs, one after each timeout.
 const (
 	maxAttempts      = 8    // of a caller
 	maxGroupAttempts = 1024 // of all callers
@@ -41,8 +39,8 @@ type attempt struct {
 	isLate bool          // a run has given up waiting for it; guarded by Sources.mu
 }
 
-// Ask asks the Sources of all groups at once, and waits for their listings. It returns the run's callers, and
-// what failed, by group. A listing that does not come in time is for a later Ask.
+// Ask asks the Sources of all groups at once, and waits for their listings. It returns the run's callers, and what
+// failed, by group.
 func (s *Sources) Ask(ctx context.Context) (Callers, []error) {
 	graced, cancel := context.WithTimeout(ctx, min(Grace, s.rules.Timeout))
 	defer cancel()

@@ -17,8 +17,8 @@ import (
 // Who asks. A Source has a caller for each key of its PerCaller, or one for everybody. The tools of all
 // callers are in one snapshot, each definition once. An Offer is what one run gets of it.
 
-// maxKept is how many tools Sources with PerCaller keep, over all groups and keys; a key counts as one more. The
-// keys that have not asked for the longest time are forgotten: their next run is like their first.
+// maxKept is how many tools Sources with PerCaller keep, over all groups and keys; a key counts as one more. The keys
+// that have not asked for the longest time are forgotten: their next run is like their first.
 const maxKept = 20_000
 
 // A caller is the state of a Source for the runs of one key. Sources.mu guards it.
@@ -50,8 +50,8 @@ type trouble struct {
 // Callers are those of one run: the caller of each Source that its key selects.
 type Callers []*caller
 
-// caller returns the caller of a key while Sources.mu is held. It forgets old callers, except those with an attempt under way
-// or a pending listing.
+// caller returns the caller of a key while Sources.mu is held. It forgets old callers, but none with an attempt under
+// way or a pending listing.
 func (s *Sources) caller(group int, key string) *caller {
 	c := &caller{group: group, key: key, gate: make(foreign.Gate, maxAttempts)}
 	if at := slices.IndexFunc(s.recent, func(c *caller) bool { return c.group == group && c.key == key }); at >= 0 {

@@ -32,7 +32,7 @@ type listed struct {
 	definition
 }
 
-// definition is a definition as it was read, to be compared with ==. Later changes through its pointer are not noticed.
+// definition is a definition as it was read, to be compared with ==. Changes through its pointer are not noticed.
 type definition struct {
 	info       *schema.ToolInfo // nil means that there is none
 	name, desc string
@@ -40,8 +40,8 @@ type definition struct {
 	problem    string // why there is none
 }
 
-// read asks a Source for a caller. It returns the last listing if the Source returned the same tools with the same
-// definitions; last may be nil. It fails if the Source fails, or returns no tools.
+// read asks a Source for a caller. It returns last, which may be nil, if the Source returned the same tools with the
+// same definitions. It fails if the Source fails, or returns no tools.
 func read(ctx context.Context, c *caller, ask Source, last *listing) (*listing, error) {
 	returned, err := ask(ctx)
 	switch {

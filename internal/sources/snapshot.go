@@ -16,8 +16,8 @@ import (
 
 // Snapshots, and the names of groups and their parts in messages.
 
-// A Snapshot is the tools of all groups at one time: those of each group together, and of these the
-// tools that do not change first. It never changes.
+// A Snapshot is the tools of all groups at one time: those of each group together, and of these the tools that do not
+// change first. It never changes.
 type Snapshot struct {
 	Tools []tool.BaseTool    // as an agent gets them; nil for a tool of a Source, of which each caller has its own
 	Infos []*schema.ToolInfo // of Tools, as the model sees them
@@ -78,9 +78,8 @@ func (s *Snapshot) place(l *listing) placement {
 	return p
 }
 
-// snapshot returns the snapshot of listings, by group. A tool that cannot be in a catalog is left out, and
-// costs the others nothing. A tool of a Source with PerCaller takes its name from no other tool, since other callers
-// do not see it.
+// snapshot returns the snapshot of listings, by group. A tool that cannot be in a catalog is left out, and costs the
+// others nothing. One of a Source with PerCaller takes its name from no other tool, since other callers do not see it.
 func (s *Sources) snapshot(listings [][]*listing) *Snapshot {
 	next := &Snapshot{groups: s.groups}
 	taken := maps.Clone(s.fixed)
@@ -136,8 +135,7 @@ func (s *Sources) admitted(g *group, d *listed, taken map[string]bool, because f
 	return schemacheck.Frozen(mended)
 }
 
-// mended returns a definition in a form that providers accept. It returns nil if the tool has to be left out, and
-// tells because what is wrong. name is the tool's own.
+// mended is admitted for any tool, whose own name is given, and does not freeze.
 func (g *group) mended(info *schema.ToolInfo, name string, because func(error)) *schema.ToolInfo {
 	mended, err, odd := schemacheck.Mended(info)
 	if mended == nil {

@@ -1,14 +1,12 @@
-// Package sources knows where the tools of an agent come from: lists that do not change, and Sources,
-// such as remote servers, which may fail, hang, or answer differently every time.
+// Package sources knows where the tools of an agent come from: lists that do not change, and Sources, such as remote
+// servers, which may fail, hang, or answer differently every time.
 //
 //	Ask: listings -> Pending: a change -> Apply: a snapshot -> Accept or Refuse -> Offer: what a run gets
 //
 // Each Source is asked on a goroutine of its own. If the current snapshot has all definitions of a listing, only the
 // tools behind them are replaced, since they may have a new connection. Any other listing is pending, until a snapshot
-// with it is accepted or refused.
-//
-// The package also asks tools for their definitions, and wraps them: a snapshot's tools answer with the snapshot's
-// definitions.
+// with it is accepted or refused. The package also asks tools for their definitions, and wraps them to answer with
+// those.
 package sources
 
 import (
@@ -71,8 +69,8 @@ type fixedTool struct {
 	info *schema.ToolInfo // as the model sees it
 }
 
-// New reads the tools that do not change. It returns what providers refuse of them. It fails on a tool
-// without a usable definition, and on two tools of one name.
+// New reads the tools that do not change. It returns what providers refuse of them. It fails on a tool without a usable
+// definition, and on two tools of one name.
 func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem, error) {
 	s := &Sources{rules: rules, fixed: make(map[string]bool)}
 	var problems []Problem
@@ -137,8 +135,8 @@ type Change struct {
 	listings []*listing
 }
 
-// Pending returns the change since the current snapshot that a run waits for, or nil if it waits for none. All
-// pending listings are part of the change, also those of other runs, since one index is made of them all.
+// Pending returns the change since the current snapshot that a run waits for, or nil if it waits for none. All pending
+// listings are part of the change, also those of other runs, since one index is made of them all.
 func (s *Sources) Pending(mine Callers) *Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,8 +163,7 @@ func (change *Change) Halves() []*Change {
 	return []*Change{{listings: bySizes[:half]}, {listings: bySizes[half:]}}
 }
 
-// Apply returns the current snapshot with a change. It fails if none of the tools of a new listing can be
-// used.
+// Apply returns the current snapshot with a change. It fails if no tool of a new listing can be used.
 func (s *Sources) Apply(change *Change) (*Snapshot, error) {
 	listings, isNew := make([][]*listing, len(s.groups)), make(map[*caller]bool)
 	for _, l := range change.listings {
@@ -190,8 +187,7 @@ func (s *Sources) Apply(change *Change) (*Snapshot, error) {
 	return next, nil
 }
 
-// Accept makes a snapshot the current one. Its tools become those of the newest listings with the same
-// definitions.
+// Accept makes a snapshot the current one, with the tools of the newest listings that have its definitions.
 func (s *Sources) Accept(next *Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,8 +200,8 @@ func (s *Sources) Accept(next *Snapshot) {
 	}
 }
 
-// Refuse drops a change of which there can be no catalog. If that took too long to find out, its Sources fail
-// with the error for as long as a Source may take, and are not asked.
+// Refuse drops a change of which there can be no catalog. If that took too long to find out, its Sources fail with the
+// error for as long as a Source may take, and are not asked.
 func (s *Sources) Refuse(change *Change, err error, tookTooLong bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

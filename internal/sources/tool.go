@@ -16,8 +16,8 @@ import (
 
 // The definitions of tools, and errors about several of them.
 
-// Definitions asks every tool for its definition, once. It fails on the first tool that is not
-// usable. where begins the error's description of the tool.
+// Definitions asks every tool for its definition, once. It fails on the first that is not usable, and begins the
+// error's description of it with where.
 func Definitions(ctx context.Context, where string, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
 	infos := make([]*schema.ToolInfo, len(tools))
 	for i, t := range tools {
@@ -30,8 +30,8 @@ func Definitions(ctx context.Context, where string, tools []tool.BaseTool) ([]*s
 	return infos, nil
 }
 
-// usable asks a tool for its definition. It fails on a tool that cannot be in a catalog: it is nil,
-// its Info fails, its name is empty or too long, or it cannot be called.
+// usable asks a tool for its definition. It fails on a tool that cannot be in a catalog: it is nil, its Info fails, its
+// name is empty or too long, or it cannot be called.
 func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 	if foreign.IsNil(t) {
 		return nil, fmt.Errorf("it is nil (%T)", t)
@@ -53,8 +53,7 @@ func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 	return info, nil
 }
 
-// Definition asks a tool for its definition, which may be nil. A wrapper without a tool inside
-// panics. The guard makes that an error, which can name the wrapper.
+// Definition asks a tool for its definition, which may be nil. A wrapper without a tool inside panics.
 func Definition(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 	return foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
 }
@@ -65,8 +64,7 @@ const (
 	maxProblemBytes = 500 // of the reason why a tool has no usable definition
 )
 
-// Problems returns an error that says what is wrong, with a line for each of the first tools, or nil if
-// there are no lines.
+// Problems returns an error that says what is wrong, with the first of the lines, or nil if there are none.
 func Problems(what string, lines []string) error {
 	if len(lines) == 0 {
 		return nil
@@ -78,13 +76,12 @@ func Problems(what string, lines []string) error {
 	return fmt.Errorf("toolsearch: %s %s%s", what, strings.Join(lines[:min(len(lines), maxProblems)], "; "), count)
 }
 
-// Tools as an agent gets them. Eino asks every tool for its Info at the start of a run and again in
-// every round of tool calls. A tool from a remote server may answer slowly, or differently from when the
-// catalog was compiled. So each tool is wrapped in a type that answers from the catalog and can be called
-// in exactly the ways the tool itself can.
+// Tools as an agent gets them. Eino asks every tool for its Info at the start of a run and again in every round of tool
+// calls. A remote tool may answer slowly, or differently from when the catalog was compiled. So each is wrapped in a
+// type that answers from the catalog and can be called in exactly the ways the tool itself can.
 
-// The four ways to call a tool: invokable and streamable, each with texts or with enhanced arguments and
-// results. The two forms of a way have the same method name, so a tool has at most one of them.
+// The four ways to call a tool: invokable and streamable, each with texts or with enhanced arguments and results. The
+// two forms of a way have the same method name, so a tool has at most one of them.
 type (
 	invokable[A, R any] interface {
 		InvokableRun(ctx context.Context, argument A, opts ...tool.Option) (R, error)
@@ -167,14 +164,12 @@ func wrapped(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 		return streamed[string, string]{d, stream}
 	case isEnhanced:
 		return invoked[input, output]{d, enhanced}
-	case isEnhancedStream:
-		return streamed[input, output]{d, enhancedStream}
 	}
-	return t
+	return streamed[input, output]{d, enhancedStream}
 }
 
-// typeName returns the tool's type in callbacks: the tool's own answer, or the name of
-// its Go type. Without the wrapper, Eino would use the same.
+// typeName returns the tool's type in callbacks, as Eino would without the wrapper: the tool's own answer, or its Go
+// type.
 func typeName(t tool.BaseTool) string {
 	if name, ok := components.GetType(t); ok {
 		return name

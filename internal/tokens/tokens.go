@@ -1,13 +1,12 @@
 // Package tokens estimates how many tokens a model reads in a text, without a vocabulary.
 //
-// A tokenizer of the GPT kind cuts a text into words, numbers and runs of punctuation, and these
-// into pieces that it knows. So the number of tokens is close to a sum over the characters. The
-// weights below were fitted by least squares to OpenAI's o200k_base, for tool definitions, queries,
-// prose and code in English and Chinese. A test in workshop/benchmarks holds the errors: mostly under
-// 5 % for a catalog's definitions. Weights for other scripts are guesses.
+// A tokenizer of the GPT kind cuts a text into words, numbers and runs of punctuation, and these into pieces that it
+// knows. So the number of tokens is close to a sum over the characters. The weights below were fitted by least squares
+// to OpenAI's o200k_base, for tool definitions, queries, prose and code in English and Chinese; those for other scripts
+// are guesses. A test in workshop/benchmarks holds the errors: mostly under 5 % for a catalog's definitions.
 //
-// Other providers' counts differ from o200k_base by more than this estimate does, but by much the
-// same factor for every request of a conversation, so a comparison of two conversations hardly changes.
+// Other providers' counts differ by more, but by much the same factor for every request of a conversation, so a
+// comparison of two conversations hardly changes.
 package tokens
 
 import (
@@ -39,8 +38,7 @@ func OfTool(name, description, parameters string) int {
 	return Of(`{"name":"` + name + `","description":"` + description + `","parameters":` + parameters + "}")
 }
 
-// A Counter counts a text that comes in pieces. Its zero value is ready to use. A beginning of a
-// text never counts more than the text.
+// A Counter counts a text that comes in pieces. A beginning of a text never counts more than the text.
 type Counter struct {
 	thousandths int
 	class       class // of the previous character

@@ -1,6 +1,5 @@
-// Package toolfile finds the tools in JSON that may come from anywhere: a person's file, a
-// server's answer, the body of a request to a model. Package eval and the command line tool
-// read their catalogs with it.
+// Package toolfile finds the tools in JSON that may come from anywhere: a person's file, a server's answer, the body of
+// a request to a model.
 //
 // The JSON is a stream of values, so lines of objects and one big object are read alike. The
 // keys tell what a value is:
@@ -23,8 +22,8 @@ import (
 	"strings"
 )
 
-// Bounds on what is read. The catalogs of the largest gateways have some ten thousand tools
-// and 20 MB. Schemas that people write nest up to about 30 deep.
+// Bounds on what is read. The catalogs of the largest gateways have some ten thousand tools and 20 MB. Schemas that
+// people write nest up to about 30 deep.
 const (
 	MaxBytes  = 64 << 20
 	MaxTools  = 100_000
@@ -55,9 +54,8 @@ func Read(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// Replace replaces a file as a whole: a concurrent reader, and a reader after a crash, finds the old file or
-// the new file. A file that is replaced keeps its mode; a new one gets mode. A symbolic link stays, and its target
-// is replaced.
+// Replace replaces a file as a whole: a concurrent reader, and a reader after a crash, finds the old file or the new
+// one. A file that is replaced keeps its mode; a new one gets mode. A symbolic link stays, and its target is replaced.
 func Replace(path string, data []byte, mode os.FileMode) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -77,8 +75,8 @@ func Replace(path string, data []byte, mode os.FileMode) error {
 	return os.Rename(f.Name(), path)
 }
 
-// A Tool is one definition as it was found. Its values are valid JSON of any kind, and any of
-// them may be absent. Keys that mean nothing to this project are left out.
+// A Tool is one definition as it was found. Its values are valid JSON of any kind, and any of them may be absent. Keys
+// that mean nothing to this project are left out.
 type Tool struct {
 	Keys   map[string]json.RawMessage
 	Offset int // where the object begins
@@ -94,8 +92,8 @@ func (t Tool) Schema() json.RawMessage {
 	return nil
 }
 
-// Tools calls f with every tool in data, in order, and ends with f's first error. Faults of the
-// JSON are of type [*Error].
+// Tools calls f with every tool in data, in order, and ends with f's first error. Faults of the JSON are of type
+// [*Error].
 func Tools(data []byte, f func(Tool) error) error {
 	tools := 0
 	found := func(offset int, members map[string]part) error {
@@ -111,14 +109,14 @@ func Tools(data []byte, f func(Tool) error) error {
 	return Values(data, func(from, to int) error { return part{data[from:to], from}.tools(0, false, found) })
 }
 
-// Values calls f with the place of every value of a stream of JSON, in order, and ends with f's
-// first error. The values are valid JSON and nest at most MaxDepth deep. Faults of the JSON are
-// of type [*Error].
+// Values calls f with the place of every value of a stream of JSON, in order, and ends with f's first error. The values
+// are valid JSON and nest at most MaxDepth deep. Faults of the JSON are of type [*Error].
 func Values(data []byte, f func(from, to int) error) error {
 	text := bytes.TrimPrefix(data, []byte("\ufeff"))
 	in, base := json.NewDecoder(bytes.NewReader(text)), len(data)-len(text)
 	for {
 		var raw json.RawMessage
+		var syntax *json.SyntaxError
 		before := base + int(in.InputOffset())
 		from := len(data) - len(bytes.TrimLeft(data[before:], " \t\r\n"))
 		switch err := in.Decode(&raw); {
@@ -126,8 +124,10 @@ func Values(data []byte, f func(from, to int) error) error {
 			return nil
 		case err != nil && TooDeep(data[from:]) || TooDeep(raw):
 			return wrong(from, "lists and objects nest more than %d deep", MaxDepth)
+		case errors.As(err, &syntax):
+			return &Error{from, "not JSON: " + syntax.Error(), base + int(syntax.Offset) - 1}
 		case err != nil:
-			return syntaxError(err, from, base, len(data))
+			return &Error{from, "not JSON: the file ends within a value", len(data)}
 		}
 		if err := f(from, from+len(raw)); err != nil {
 			return err
@@ -135,8 +135,8 @@ func Values(data []byte, f func(from, to int) error) error {
 	}
 }
 
-// TooDeep reports whether lists and objects nest more than MaxDepth deep in data, which may be
-// JSON. It looks only at brackets and quotes, and keeps nothing.
+// TooDeep reports whether lists and objects nest more than MaxDepth deep in data, which may be JSON. It looks only at
+// brackets and quotes.
 func TooDeep(data []byte) bool {
 	depth, isText := 0, false
 	for i := 0; i < len(data); i++ {
@@ -155,15 +155,6 @@ func TooDeep(data []byte) bool {
 		}
 	}
 	return false
-}
-
-// syntaxError describes an error of the decoder in the value that begins at from, in data of so many bytes.
-func syntaxError(err error, from, base, size int) error {
-	syntax := (*json.SyntaxError)(nil)
-	if errors.As(err, &syntax) {
-		return &Error{from, "not JSON: " + syntax.Error(), base + int(syntax.Offset) - 1}
-	}
-	return &Error{from, "not JSON: the file ends within a value", size}
 }
 
 // A part is a value and its offset in the data. The zero part means that there is none.

@@ -20,8 +20,7 @@ type Tool struct {
 	NamespaceDescription string // "" means none
 }
 
-// A List writes the list of the tools that a model can search for, within a budget.
-// Each form is shorter than the previous form, and the first form that fits is taken:
+// A List writes the list of the tools that a model can search for, in the first of these forms that fits a budget:
 //
 //	names with descriptions, if asked for, cut shorter and shorter
 //	names
@@ -30,35 +29,17 @@ type Tool struct {
 //	namespaces with the number of their tools, the largest first, as many as fit
 //	one line
 //
-// The descriptions of namespaces share the room: all are cut to the same length, a short
-// description leaves its room to longer ones, and a talkative server does not crowd out the others.
-//
-// The text depends only on the List: the same tools give the same bytes.
+// The descriptions of namespaces share the room: all are cut to the same length, a short one leaves its room to longer
+// ones, and a talkative server does not crowd out the others. The same tools give the same bytes.
 type List struct {
-	Tools []Tool
+	Tools          []Tool
+	Groups         map[string]bool   // the namespaces that the program declared; with tools of one, names are by namespace
+	Descriptions   map[string]string // of namespaces, before those of tools; with any, names are by namespace
+	OnlyNamespaces bool              // lists no names of tools
+	Describe       bool              // adds short descriptions to names that are not by namespace
+	Budget         int               // the largest length in bytes, of all forms but the last
 
-	// Groups are the namespaces that the program declared. Names are listed by namespace, even if
-	// all of them fit, if a tool has one of these namespaces or if there are Descriptions. Nil means
-	// none.
-	Groups map[string]bool
-
-	// Descriptions describe namespaces, and override the NamespaceDescription of tools. Nil means
-	// none.
-	Descriptions map[string]string
-
-	// OnlyNamespaces means that no tool names are listed.
-	OnlyNamespaces bool
-
-	// Describe adds a short description to each name if the budget allows it and names are not
-	// listed by namespace.
-	Describe bool
-
-	// Budget is the largest length in bytes. The last form, which is one line, is taken whatever its
-	// length. Unlimited means that every name is listed.
-	Budget int
-
-	// Phrase returns a phrase of the list by its key, with pairs of a placeholder and its value
-	// filled in.
+	// Phrase returns a phrase of the list by its key, with pairs of a placeholder and its value filled in.
 	Phrase func(key string, values ...string) string
 }
 
@@ -102,16 +83,14 @@ func (l *List) Text() (text string, form Form) {
 
 // Bounds on the descriptions of namespaces.
 const (
-	// maxDescriptionsBytes is the room for all descriptions in an Unlimited list. Ten servers
-	// then have a paragraph each, in about 1,000 tokens.
+	// maxDescriptionsBytes is the room for all descriptions in an Unlimited list: a paragraph each for ten servers.
 	maxDescriptionsBytes = 4_000
 	// minDescriptionBytes is the shortest that a longer description is cut to.
 	minDescriptionBytes = 30
 )
 
-// described writes a form of the list with descriptions that share the budget. write writes the
-// form, with at most limit bytes of each description. It reports false if the form does not fit
-// the budget or leaves too little to the descriptions.
+// described writes a form of the list with descriptions that share the budget. write writes it with at most limit bytes
+// of each. It reports false if the form does not fit the budget or leaves too little to the descriptions.
 func (l *List) described(groups []group, write func(groups []group, limit int) string) (string, bool) {
 	var lengths []int
 	total := 0
@@ -140,17 +119,13 @@ func (l *List) described(groups []group, write func(groups []group, limit int) s
 	}
 }
 
-// evenLimit returns the largest limit such that lengths, each cut to it, take no more than room.
-// Room that short ones do not need goes to longer ones.
+// evenLimit returns the largest limit such that lengths, each cut to it, take no more than room, which they exceed.
 func evenLimit(lengths []int, room int) int {
-	sorted := slices.Sorted(slices.Values(lengths))
-	for i, n := range sorted {
-		if left := len(sorted) - i; n*left > room {
-			return max(room, 0) / left
-		}
-		room -= n
+	slices.Sort(lengths)
+	for len(lengths) > 1 && lengths[0]*len(lengths) <= room {
+		room, lengths = room-lengths[0], lengths[1:]
 	}
-	return sorted[len(sorted)-1]
+	return max(room, 0) / len(lengths)
 }
 
 // names lists every name, with at most describe bytes of its description.
@@ -240,18 +215,14 @@ func (l *List) grouped(groups []group, limit int) string {
 	return b.String()
 }
 
-// titles lists all namespaces.
+// titles lists namespaces.
 func (l *List) titles(groups []group, limit int) string {
 	var b strings.Builder
-	b.WriteString(l.namespacesLead())
+	b.WriteString(l.Phrase("reminder-namespaces", "{count}", strconv.Itoa(len(l.Tools))))
 	for i := range groups {
 		b.WriteString(groups[i].line(limit))
 	}
 	return b.String()
-}
-
-func (l *List) namespacesLead() string {
-	return l.Phrase("reminder-namespaces", "{count}", strconv.Itoa(len(l.Tools)))
 }
 
 // namespaces lists the first namespaces that fit, and counts the others. It returns "" if no namespace fits.
@@ -268,7 +239,7 @@ func (l *List) namespaces(groups []group) string {
 	}
 	// The line about the remaining namespaces is longest when none is listed; that length is reserved.
 	reserve := len(rest(groups))
-	text, taken := l.namespacesLead(), 0
+	text, taken := l.titles(nil, 0), 0
 	for i := range groups {
 		if i == len(groups)-1 {
 			reserve = 0

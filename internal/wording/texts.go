@@ -1,5 +1,5 @@
-// Package wording keeps the texts that the model reads: the texts of a language, the list of the tools
-// to search for, and blocks between tags in the texts of others.
+// Package wording keeps the texts that the model reads: the texts of a language, the list of the tools to search for,
+// and blocks between tags in the texts of others.
 package wording
 
 import (
@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// The texts themselves are in the folder prompt, a Markdown file for each language. A text is found by
-// its heading, and names and numbers are filled in.
+// The texts themselves are in the folder prompt, a Markdown file for each language, each under a heading.
 
 // A Source holds the texts of one language for one search tool.
 type Source struct {
@@ -40,8 +39,8 @@ const (
 // For returns the texts for a form.
 func (t *Texts) For(form Form) *Texts { return &Texts{t.texts, t.protocol, form} }
 
-// Read reads the texts, for the form Names. It fails on an own text whose heading does not exist. An own text is for every
-// form that has no own text.
+// Read reads the texts, for the form Names. It fails on an own text whose heading does not exist. An own text is for
+// every form that has no own text.
 func (s Source) Read() (*Texts, error) {
 	fill := strings.NewReplacer(s.Values...)
 	t := &Texts{texts: make(map[string]string), protocol: s.Protocol}
@@ -67,8 +66,7 @@ func (s Source) Read() (*Texts, error) {
 	return t, nil
 }
 
-// Text returns the text of a key. The protocol's own text comes before the common text. Values are as in
-// Source.
+// Text returns the text of a key, the protocol's own before the common one. Values are as in Source.
 func (t *Texts) Text(key string, values ...string) string {
 	form, own := string(t.form), t.protocol+" "+key
 	keys := [...]string{own + form, own, key + form, key + string(Nothing), key}
@@ -81,18 +79,13 @@ func (t *Texts) Text(key string, values ...string) string {
 		}
 	}
 	return ""
-
 }
 
-// A Block is a pair of tags. It finds what is between them in a text that others also write: a
-// message, a summary of messages, a system message that others append to.
+// A Block is a pair of tags. It finds what is between them in a text that others also write, such as a summary.
 type Block struct{ Open, Close string }
 
 // Wrap returns the block with a text, each tag on a line of its own.
 func (b Block) Wrap(text string) string { return b.Open + "\n" + text + "\n" + b.Close }
-
-// Frame is how many bytes Wrap adds to a text.
-func (b Block) Frame() int { return len(b.Open) + len(b.Close) + 2 }
 
 // Is reports whether a text is nothing but the block.
 func (b Block) Is(text string) bool {
@@ -105,8 +98,8 @@ func (b Block) In(text string) bool {
 	return found && strings.Contains(after, b.Close)
 }
 
-// Without removes the blocks that a text quotes, with their bullets if they are in a list. The texts
-// on the two sides of a removed block may form a new tag, so Without looks again a few times.
+// Without removes the blocks that a text quotes, with their bullets if they are in a list. The texts on the two sides
+// of a removed block may form a new tag, so Without looks again a few times.
 func (b Block) Without(text string) string {
 	for range 4 {
 		var kept strings.Builder
@@ -127,9 +120,8 @@ func (b Block) Without(text string) string {
 	return text
 }
 
-// Split splits a text that ends in the block, perhaps with later additions, into the text before the
-// block and the rest. The end is "" if there is no block. Only a block that Wrap made, at the
-// beginning of a line, counts.
+// Split splits a text that ends in the block, perhaps with later additions, into the text before the block and the
+// rest; "" without a block. Only a block that Wrap made, at the beginning of a line, counts.
 func (b Block) Split(text string) (own, end string) {
 	at := strings.LastIndex(text, b.Open+"\n")
 	if at < 0 || at > 0 && text[at-1] != '\n' {
