@@ -204,7 +204,7 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil || err != nil {
 		return Hits{}, err
 	}
-	return rank(ctx, &q, nil, len(x.docs), func(doc int) float64 { return above(x.cosine(vector, doc), x.options.MinScore) })
+	return rank(ctx, &q, nil, len(x.docs), x.options.MinScore, func(doc int) float64 { return x.cosine(vector, doc) })
 }
 
 // queryVector returns the query's vector. It is nil if the query is empty or there are
@@ -254,10 +254,10 @@ func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 	if vector == nil || err != nil {
 		return Explanation{}, err
 	}
-	cosine := x.cosine(vector, doc)
-	part := Contribution{Term: q.text(), Score: above(cosine, x.options.MinScore), Detail: "cosine of the query's and the tool's vectors"}
-	if part.Score == 0 {
-		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above %g", cosine, x.options.MinScore)
+	cosine, floor := x.cosine(vector, doc), x.options.MinScore
+	part := Contribution{Term: q.text(), Detail: fmt.Sprintf("the cosine, %.4f, is not above %g", cosine, floor)}
+	if cosine > floor {
+		part.Score, part.Detail = cosine, "cosine of the query's and the tool's vectors"
 	}
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }

@@ -79,7 +79,7 @@ type fuzzyIndex struct {
 // Index is an Indexer. See Fuzzy.
 func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	x := &fuzzyIndex{
-		docs: docs, docOf: docsByName(docs), tools: make([]fuzzyTool, len(docs)),
+		docs: docs, docOf: byName(ascending(len(docs)), docs), tools: make([]fuzzyTool, len(docs)),
 		floor: cmp.Or(o.MinLikeness, letters.DefaultLikeness), maxHits: max(cmp.Or(o.MaxHits, defaultFuzzyHits), 0),
 	}
 	ids := make(map[string]int)
@@ -199,7 +199,8 @@ func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if q.Limit > 0 {
 		q.Limit = atMost(q.Limit, x.maxHits)
 	}
-	return rank(ctx, &q, x.docOf, len(x.docs), func(tool int) float64 { return x.tools[tool].score(&query, means[tool]) })
+	score := func(tool int) float64 { return x.tools[tool].score(&query, means[tool]) }
+	return rank(ctx, &q, x.docOf, len(x.docs), 0, score)
 }
 
 // score returns the score of the best of the three ways. mean is the score of the third way.

@@ -64,9 +64,8 @@ func documentAt(docOf []int32, number int) int {
 	return int(docOf[number])
 }
 
-// rank scores documents by their n numbers and returns the best that the query allows. A score of 0 or
-// less is not a match.
-func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number int) float64) (Hits, error) {
+// rank scores documents by their n numbers and returns the best that the query allows. A match scores above floor.
+func rank(ctx context.Context, q *Query, docOf []int32, n int, floor float64, score func(int) float64) (Hits, error) {
 	best := docset.NewTop(q.Limit, n, nil)
 	total := 0
 	for number := range n {
@@ -76,7 +75,7 @@ func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number
 		if !q.Allows(documentAt(docOf, number)) {
 			continue
 		}
-		if s := score(number); s > 0 {
+		if s := score(number); s > floor {
 			total++
 			best.Add(s, int32(number))
 		}
@@ -85,14 +84,6 @@ func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number
 		return Hits{}, err
 	}
 	return Hits{Hits: hitsOf(&best, docOf), Total: total}, nil
-}
-
-// above returns a score, or 0 for a score that is not above the floor and so is not a match.
-func above(score, floor float64) float64 {
-	if score > floor {
-		return score
-	}
-	return 0
 }
 
 // ascending returns the numbers from 0 to n-1.
@@ -113,16 +104,10 @@ func descriptionOf(doc *Document) string {
 	return description
 }
 
-// docsByName returns the documents in the order of their names.
-func docsByName(docs []Document) []int32 {
-	docOf := ascending(len(docs))
-	sortByName(docOf, docs)
-	return docOf
-}
-
-// sortByName sorts numbers of documents by the documents' names.
-func sortByName(docOf []int32, docs []Document) {
+// byName sorts numbers of documents by the documents' names.
+func byName(docOf []int32, docs []Document) []int32 {
 	slices.SortStableFunc(docOf, func(a, b int32) int { return strings.Compare(docs[a].Name, docs[b].Name) })
+	return docOf
 }
 
 // allHolding returns the documents that have all words. words is not empty.

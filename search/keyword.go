@@ -75,7 +75,7 @@ func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
 }
 
 func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error) {
-	x := &keywordIndex{docs: docs, docOf: docsByName(docs), names: make([]string, len(docs))}
+	x := &keywordIndex{docs: docs, docOf: byName(ascending(len(docs)), docs), names: make([]string, len(docs))}
 	ids := make(map[string]int32)
 	var text []byte // of the suffix array: no keyword contains a line break, so no hit spans two words
 	add := func(tool int, word string, place int) {

@@ -152,8 +152,8 @@ func (x *lsa) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil {
 		return Hits{}, ctx.Err()
 	}
-	return rank(ctx, &q, x.words.docOf, len(x.words.docs), func(number int) float64 {
-		return above(x.cosine(vector, number), minLSAScore)
+	return rank(ctx, &q, x.words.docOf, len(x.words.docs), minLSAScore, func(number int) float64 {
+		return x.cosine(vector, number)
 	})
 }
 
@@ -174,10 +174,10 @@ func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error
 		return Explanation{}, ctx.Err()
 	}
 	cosine := x.cosine(vector, number)
-	part := Contribution{Term: q.text(), Score: above(cosine, minLSAScore)}
-	part.Detail = fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.tools.Width)
-	if part.Score == 0 {
-		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above 0", cosine)
+	part := Contribution{Term: q.text(), Detail: fmt.Sprintf("the cosine, %.4f, is not above 0", cosine)}
+	if cosine > minLSAScore {
+		part.Score = cosine
+		part.Detail = fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.tools.Width)
 	}
 	part.Detail += x.shares(terms, number)
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, ctx.Err()

@@ -69,7 +69,7 @@ func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 // over makes the searcher of some of the documents. docOf are their numbers, ascending.
 func (o RegexpOptions) over(docs []Document, docOf []int32) *regexpIndex {
 	if !o.CatalogOrder {
-		sortByName(docOf, docs)
+		byName(docOf, docs)
 	}
 	text := 1
 	for _, doc := range docOf {
@@ -115,7 +115,7 @@ func (x *regexpIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if err != nil || pattern == nil {
 		return Hits{}, err
 	}
-	return rank(ctx, &q, x.docOf, len(x.docOf), func(number int) float64 {
+	return rank(ctx, &q, x.docOf, len(x.docOf), 0, func(number int) float64 {
 		if ctx.Err() != nil { // one description may take a while
 			return 0
 		}
