@@ -90,15 +90,9 @@ type hybrid struct {
 	docs    []Document
 	within  docset.Set // the documents that are searched; nil means all
 	count   int        // how many documents are searched
-	names   namer
+	names   *bm25      // knows the names of the tools
 	parts   []hybridPart
 	lift    float64 // multiplies the bonus of a tool that the query names; no sum exceeds it
-}
-
-// A namer knows the names of the tools.
-type namer interface {
-	// named returns the tools whose names a query spells out or begins. It ignores Allowed.
-	named(q Query) map[int]letters.Tier
 }
 
 type hybridPart struct {
@@ -137,7 +131,10 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 		if err := part.become(ctx, func(ctx context.Context) (Searcher, error) { return index(ctx, own) }); err != nil {
 			return err
 		}
-		part.name = partName(part.searcher, i)
+		part.name = fmt.Sprintf("part %d", i+1)
+		if named, ok := part.searcher.(fmt.Stringer); ok {
+			part.name = naming.OneLine(named.String(), 64)
+		}
 		if o.Weights != nil {
 			part.weight = o.Weights[i]
 		} else if _, isLSA := part.searcher.(*lsa); isLSA {
@@ -152,7 +149,7 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 	for i := range h.parts {
 		h.lift += h.parts[i].weight
 	}
-	return asSearcher(h, h.findNamer(func() (*bm25, error) { return BM25Options{}.index(ctx, docs) }))
+	return asSearcher(h, h.findNames(func() (*bm25, error) { return BM25Options{}.index(ctx, docs) }))
 }
 
 // eachPart calls f for all parts at the same time. The first error, which names the part and what was
@@ -175,16 +172,29 @@ func (p *hybridPart) become(ctx context.Context, build func(ctx context.Context)
 	return err
 }
 
-// findNamer finds the first part that knows the names of the tools, or builds an index for that.
-func (h *hybrid) findNamer(index func() (*bm25, error)) (err error) {
-	for i := range h.parts {
-		if names, ok := h.parts[i].searcher.(namer); ok {
-			h.names = names
-			return nil
+// findNames borrows the index of a part that is BM25, or builds one.
+func (h *hybrid) findNames(index func() (*bm25, error)) (err error) {
+	if h.names = borrowed([]Searcher{h}, func(*bm25) bool { return true }); h.names == nil {
+		h.names, err = index()
+	}
+	return err
+}
+
+// borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or nil. An
+// Indexer may leave out documents or add words before it calls another Indexer.
+func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool) *T {
+	searchers = slices.Clone(searchers)
+	for i := 0; i < len(searchers); i++ {
+		if index, ok := any(searchers[i]).(*T); ok && willDo(index) {
+			return index
+		}
+		if h, ok := searchers[i].(*hybrid); ok {
+			for _, part := range h.parts {
+				searchers = append(searchers, part.searcher)
+			}
 		}
 	}
-	h.names, err = index()
-	return err
+	return nil
 }
 
 // Restrict implements Restricter. The means and deviations of the parts are those over these documents.
@@ -206,7 +216,7 @@ func (h *hybrid) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return asSearcher(&r, r.findNamer(func() (*bm25, error) { return BM25Options{}.restricted(ctx, h.docs, docs) }))
+	return asSearcher(&r, r.findNames(func() (*bm25, error) { return BM25Options{}.restricted(ctx, h.docs, docs) }))
 }
 
 func (o *HybridOptions) check() error {
@@ -227,21 +237,10 @@ func (o *HybridOptions) check() error {
 	return nil
 }
 
-// partName is the part's own name, or else its number.
-func partName(s Searcher, i int) string {
-	if named, ok := s.(fmt.Stringer); ok {
-		return naming.OneLine(named.String(), 64)
-	}
-	return fmt.Sprintf("part %d", i+1)
-}
-
 func (h *hybrid) String() string { return "Hybrid" }
 
-// named tells the tools that a query names also to a hybrid of this one.
-func (h *hybrid) named(q Query) map[int]letters.Tier { return h.names.named(q) }
-
 func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
-	named := h.named(q)
+	named := h.names.named(q)
 	lists, partial, err := h.ask(ctx, q, named)
 	if err != nil {
 		return Hits{}, err
@@ -402,7 +401,7 @@ func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, er
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
 	q.Allowed = nil
-	named := h.named(q)
+	named := h.names.named(q)
 	lists, _, err := h.ask(ctx, q, named)
 	if err != nil {
 		return Explanation{}, err

@@ -58,23 +58,6 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	return n
 }
 
-// borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or nil. An
-// Indexer may leave out documents or add words before it calls another Indexer.
-func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool) *T {
-	searchers = slices.Clone(searchers)
-	for i := 0; i < len(searchers); i++ {
-		if index, ok := any(searchers[i]).(*T); ok && willDo(index) {
-			return index
-		}
-		if h, ok := searchers[i].(*hybrid); ok {
-			for _, part := range h.parts {
-				searchers = append(searchers, part.searcher)
-			}
-		}
-	}
-	return nil
-}
-
 // Keyword returns a Keyword searcher of the documents, which is built when it is first needed.
 func (n *Narrower) Keyword() Searcher { return n.pieces() }
 
