@@ -54,29 +54,24 @@ func (w *Word) Like(part *Word, floor float64) float64 {
 	if len(w.runes) == 0 || len(part.runes) == 0 {
 		return 0
 	}
-	if w.Folded == part.Folded {
-		return atLeast(1, floor)
-	}
-	if abbreviates(w.runes, part.runes) {
+	likeness, longer := 1.0, float64(max(len(w.runes), len(part.runes)))
+	// An edit removes at most one letter from either difference of the sets, and changes the
+	// difference of the lengths by at most one.
+	switch edits := max(bits.OnesCount64(w.letters&^part.letters), bits.OnesCount64(part.letters&^w.letters),
+		len(w.runes)-len(part.runes), len(part.runes)-len(w.runes)); {
+	case w.Folded == part.Folded:
+	case abbreviates(w.runes, part.runes):
 		share := float64(len(w.runes)) / float64(len(part.runes))
-		return atLeast(DefaultLikeness+(1-DefaultLikeness)*share, floor)
+		likeness = DefaultLikeness + (1-DefaultLikeness)*share
+	case 1-float64(edits)/longer < floor:
+		return 0
+	default:
+		likeness = naming.SimilarityAbove(w.runes, part.runes, floor)
 	}
-	longer := float64(max(len(w.runes), len(part.runes)))
-	// least is a lower bound on the edits: an edit removes at most one letter from either
-	// difference of the sets, and changes the difference of the lengths by at most one.
-	least := max(bits.OnesCount64(w.letters&^part.letters), bits.OnesCount64(part.letters&^w.letters),
-		len(w.runes)-len(part.runes), len(part.runes)-len(w.runes))
-	if 1-float64(least)/longer < floor {
+	if likeness < floor {
 		return 0
 	}
-	return atLeast(naming.SimilarityAbove(w.runes, part.runes, floor), floor)
-}
-
-func atLeast(v, floor float64) float64 {
-	if v < floor {
-		return 0
-	}
-	return v
+	return likeness
 }
 
 // abbreviates reports whether word begins part, or is part with letters left out and no vowel
