@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,7 +73,7 @@ func SchemaDocument(doc Document) *schema.Document {
 	}
 	metadata := map[string]any{
 		MetaName: doc.Name, MetaNamespace: doc.Namespace,
-		MetaHash: hex.EncodeToString(sum.Sum(nil)),
+		MetaHash: fmt.Sprintf("%x", sum.Sum(nil)),
 	}
 	if len(doc.Tags) > 0 {
 		metadata[MetaTags] = slices.Clone(doc.Tags)
@@ -100,9 +99,6 @@ func documentContent(doc *Document) string {
 	line(strings.Join(doc.Tags, ", "))
 	line(naming.Cut(doc.Description, maxContentBytes))
 	for i := range doc.Parameters {
-		if b.Len() > maxContentBytes {
-			break
-		}
 		p := &doc.Parameters[i]
 		text := strings.TrimSpace(inWords(p.Name) + ": " + naming.Cut(p.Description, maxContentBytes))
 		if len(p.Enum) > 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,12 +20,6 @@ import (
 // where it stopped.
 
 const storeBatch = 1000 // keys in one call of a store
-
-// vectorKey is 64 hexadecimal digits. The lengths keep the model and the text apart.
-func vectorKey(model, text string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "toolsearch vector 1 %d %d %s%s", len(model), len(text), model, text))
-	return hex.EncodeToString(sum[:])
-}
 
 // Options are what Make needs. search.EmbeddingOptions describes the fields.
 type Options struct {
@@ -65,7 +58,9 @@ func (o Options) Make(ctx context.Context, texts []string, known map[string][]fl
 		b.Store = nil
 	}
 	err := b.run(ctx, texts, known)
-	b.flush()
+	if store, ok := b.Store.(interface{ Flush() error }); ok {
+		b.saved(store.Flush)
+	}
 	if errors.Is(err, errDimensions) && (known != nil || b.Store != nil) { // start again without them
 		if known == nil {
 			b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
@@ -111,10 +106,12 @@ func (b *build) run(ctx context.Context, texts []string, known map[string][]floa
 	return nil
 }
 
+// keys returns the keys of texts, of 64 hexadecimal digits. The lengths keep the model and the text apart.
 func (b *build) keys(texts []string) []string {
 	keys := make([]string, len(texts))
 	for i, text := range texts {
-		keys[i] = vectorKey(b.Model, text)
+		key := fmt.Appendf(nil, "toolsearch vector 1 %d %d %s%s", len(b.Model), len(text), b.Model, text)
+		keys[i] = fmt.Sprintf("%x", sha256.Sum256(key))
 	}
 	return keys
 }
@@ -145,13 +142,6 @@ func (b *build) storeFailed(err error) {
 	b.Store = nil
 	if b.OnStoreError != nil {
 		b.OnStoreError(fmt.Errorf("toolsearch: the vector store: %w", err))
-	}
-}
-
-// flush tells the store that the build has ended.
-func (b *build) flush() {
-	if store, ok := b.Store.(interface{ Flush() error }); ok {
-		b.saved(store.Flush)
 	}
 }
 
