@@ -27,7 +27,8 @@ func hasBareName(z *analysis.Analyzer, doc *Document) bool {
 	if at := strings.LastIndex(name, "__"); at > 0 {
 		name = name[at+2:]
 	}
-	return z.IsBare(name) || slices.ContainsFunc(doc.Aliases, func(alias string) bool { return z.IsBare(naming.Cut(alias, naming.MaxBytes)) })
+	isBare := func(name string) bool { return len(z.Append(nil, naming.Cut(name, naming.MaxBytes))) == 0 }
+	return isBare(name) || slices.ContainsFunc(doc.Aliases, isBare)
 }
 
 // findNamed finds the tools that the text names, either as a whole or by a word that is written like a

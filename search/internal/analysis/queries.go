@@ -31,7 +31,7 @@ func NextValue(text string, i int) (start, end int) {
 			}
 		}
 		if !isTokenRune(before) && isTokenRune(r) {
-			if end := tokenEnd(text, i); isValue(text[i:end]) {
+			if end := len(text) - len(strings.TrimLeftFunc(text[i:], isTokenRune)); isValue(text[i:end]) {
 				return i, end
 			}
 		}
@@ -63,13 +63,6 @@ func quoteEnd(text string, start, inner int, closing string, before rune) int {
 // isTokenRune reports whether r may be part of a file name or an address.
 func isTokenRune(r rune) bool {
 	return r < utf8.RuneSelf && r > ' ' && !strings.ContainsRune("\"'`<>()[]{},;", r) || isOfWord(r)
-}
-
-func tokenEnd(text string, i int) int {
-	if length := strings.IndexFunc(text[i:], func(r rune) bool { return !isTokenRune(r) }); length >= 0 {
-		return i + length
-	}
-	return len(text)
 }
 
 // isValue reports whether a token is a link, an address, a version or a file name. All but

@@ -32,7 +32,6 @@ type Analyzer struct {
 	Wholes  []Whole          // of the appended texts, until the caller empties the list
 
 	words map[string]int32 // word as written -> number of its term; NoTerm for a stop word
-	spare []int32
 }
 
 // A Whole is a word that camel case, digits or the hyphen after a single letter cut into several
@@ -163,12 +162,6 @@ func (z *Analyzer) TermsOf(line string) []string {
 		words[i] = z.Term(words[i])
 	}
 	return words
-}
-
-// IsBare reports whether a text yields no term.
-func (z *Analyzer) IsBare(text string) bool {
-	z.spare = z.Append(z.spare[:0], text)
-	return len(z.spare) == 0
 }
 
 // Remembered returns how many words the Analyzer remembers.
