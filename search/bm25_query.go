@@ -11,15 +11,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// A query as terms of the index. A reader makes the query of a text, and knows no scores:
+// A query as terms of the index. A reader makes it of a text, and knows no scores. What scores (bm25_score.go), LSA
+// and explanations read the same query.
 //
 //	text -- words, values, sentences --> words -- bm25_words.go --> groups of terms
 //
-// What scores (bm25_score.go), LSA and explanations read the same query.
-//
 //	create issue   ->   creat:1, issu:1 | ticket:0.2 in the thesaurus
 
-// noTerm is the number of a term that no tool has.
 const noTerm = analysis.NoTerm
 
 // A bm25Query is a query that was read. The reader owns its memory, so it lasts until the next read.
@@ -35,7 +33,6 @@ type bm25Group struct {
 	terms []bm25Term
 }
 
-// A bm25Term is a term of the index in a query.
 type bm25Term struct {
 	id     int32
 	weight float64
@@ -43,7 +40,6 @@ type bm25Term struct {
 	line   int // of the company's own lexicon, or 0
 }
 
-// A bm25Reason says why a term is in a query.
 type bm25Reason uint8
 
 const (
@@ -96,10 +92,8 @@ type bm25Reader struct {
 	lists [][]bm25f.Posting
 }
 
-// maxRememberedWords is how many words of earlier queries a reader remembers.
 const maxRememberedWords = 1 << 14
 
-// read turns a query into terms.
 func (r *bm25Reader) read(q Query) {
 	r.forget()
 	text := q.text()
@@ -235,7 +229,6 @@ func (r *bm25Reader) weigh() {
 	r.addJoined()
 }
 
-// addJoined adds the terms that two neighbours make up.
 func (r *bm25Reader) addJoined() {
 	for i := 1; i < len(r.texts); i++ {
 		first, second := r.texts[i-1], r.texts[i]
@@ -254,8 +247,7 @@ func (r *bm25Reader) addJoined() {
 	}
 }
 
-// addWhole adds a whole and its synonyms as a group. It reports whether a tool has
-// the whole.
+// addWhole adds a whole and its synonyms as a group. It reports whether a tool has the whole.
 func (r *bm25Reader) addWhole(n int32) bool {
 	word := r.substitutes(n)
 	r.begin(r.analyzer.Terms[n])
@@ -272,14 +264,14 @@ func (r *bm25Reader) isWord(n int32) bool {
 	return analysis.ClassOf(rune(term[0])) != analysis.Digit && !analysis.IsSingleLetter(term)
 }
 
-// want records a term that the query itself asks for. Such a term substitutes no other word.
+// want records a term that the query asks for itself. Such a term substitutes no other word.
 func (r *bm25Reader) want(id int32) {
 	if id != noTerm {
 		r.wanted.Add(int(id))
 	}
 }
 
-// begin begins a group. The query gets it with its first term.
+// begin begins a group, which the query gets with its first term.
 func (r *bm25Reader) begin(word string) { r.begun, r.isOpen = word, false }
 
 // addTerm adds a term to the group that was begun last, unless a group already lists the term.
@@ -296,8 +288,8 @@ func (r *bm25Reader) addTerm(term bm25Term) {
 	q.groups[last].terms = append(q.groups[last].terms, term)
 }
 
-// readSentences adds the meanings of the query, and sets the groups of each sentence, those of each word
-// once, unless only one sentence has groups.
+// readSentences adds the meanings of the query, and sets the groups of each sentence, those of each word once, unless
+// only one sentence has groups.
 func (r *bm25Reader) readSentences() {
 	for i := range r.sentences {
 		r.sentences[i] = r.sentences[i][:0]
