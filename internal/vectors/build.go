@@ -15,9 +15,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// How texts become vectors. Known vectors are taken first, then the store's vectors. The embedder
-// makes the missing vectors in batches. Every batch is saved at once, so an interrupted build continues
-// where it stopped.
+// How texts become vectors: from the known vectors, then the store, then the embedder, in batches. Every batch is
+// saved at once, so an interrupted build continues where it stopped.
 
 const storeBatch = 1000 // keys in one call of a store
 
@@ -46,12 +45,10 @@ type build struct {
 	total   int                  // texts
 }
 
-// errDimensions means that the known or the stored vectors come from a model other than
-// the embedder's.
+// errDimensions means that the known or the stored vectors come from a model other than the embedder's.
 var errDimensions = errors.New("vectors of different dimensions")
 
-// Make returns the vectors of texts, scaled to length 1. An empty text gets none. The result may contain
-// known vectors, which Make does not change.
+// Make returns the vectors of texts, scaled to length 1; an empty text gets none. It does not change known vectors.
 func (o Options) Make(ctx context.Context, texts []string, known map[string][]float32) (map[string][]float32, error) {
 	b := &build{Options: o, vectors: make(map[string][]float32)}
 	if foreign.IsNil(o.Store) {
@@ -145,7 +142,6 @@ func (b *build) storeFailed(err error) {
 	}
 }
 
-// saved calls the store to save something.
 func (b *build) saved(save func() error) {
 	if _, err := foreign.Guard(func() (bool, error) { return true, save() }); err != nil {
 		b.storeFailed(fmt.Errorf("saving vectors: %w", err))
@@ -158,7 +154,6 @@ func (b *build) progress() {
 	}
 }
 
-// embed makes the vectors of one batch.
 func (b *build) embed(ctx context.Context, texts []string) error {
 	vectors, err := Embed(ctx, make(foreign.Gate, 1), b.Embedder, texts)
 	if ctx.Err() != nil {

@@ -1,6 +1,5 @@
-// Package letters compares words, names and texts letter by letter. words.go measures how alike two words
-// are, and terms.go finds the terms of an index that an unknown word was probably meant to be. names.go says
-// whether a query spells out a name. blocks.go finds the blocks of letters that a text shares with a query.
+// Package letters compares letter by letter: words with words (words.go) and with the terms of an index (terms.go),
+// queries with names (names.go) and with texts (blocks.go).
 package letters
 
 import (
@@ -20,8 +19,8 @@ import (
 //	1 - edits / longer length      "wether" ~ weather is 1 - 1/7; likeness under 0.7
 //	                               counts as 0
 //
-// With 0.7, a slip in a word of four letters passes (file, fiel: 0.75). A slip in a word of
-// three letters does not (get, set: 0.67), since that is mostly a different word.
+// With 0.7, a slip in a word of four letters passes (file, fiel: 0.75). A slip in a word of three letters does not
+// (get, set: 0.67), since that is mostly a different word.
 
 // DefaultLikeness is the usual floor of a likeness.
 const DefaultLikeness = 0.7

@@ -1,5 +1,4 @@
-// Package lexicon lists words and their substitutes: those of every index, and those that a
-// company adds.
+// Package lexicon lists words and their substitutes: those of every index, and those that a company adds.
 package lexicon
 
 import (
@@ -11,18 +10,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
-// The tables of a lexicon. lexicon.txt is the lexicon of every index.
-//
-// Every line of lexicon.txt was written by hand, from knowledge of the two languages and of
-// tools, and not from the queries that a searcher is measured with. A Chinese word without
-// English means nothing to a search. It is there because its characters would mean something: 关于,
-// about, is not 关, to close.
+// Every line of lexicon.txt was written by hand, from knowledge of the two languages and of tools, and not from the
+// queries that a searcher is measured with. A Chinese word without English means nothing to a search. It is there
+// because its characters would mean something: 关于, about, is not 关, to close.
 
 //go:embed lexicon.txt
 var builtIn string
 
-// A Lexicon lists words and their substitutes: the lines of lexicon.txt and a company's own, which come first.
-// Parse reads a company's own. A Lexicon never changes, and is safe for concurrent use.
+// A Lexicon lists words and their substitutes: a company's own lines, which come first, and those of lexicon.txt. It
+// never changes, and is safe for concurrent use.
 type Lexicon struct {
 	own []ownLine
 
@@ -51,8 +47,7 @@ func newLexicon(own []ownLine) *Lexicon {
 	return l
 }
 
-// lines calls yield with the lines of a section: the company's own with their numbers, then the
-// lines of lexicon.txt with 0.
+// lines yields the lines of a section: the company's own with their numbers, then those of lexicon.txt with 0.
 func (l *Lexicon) lines(section string) func(yield func(number int, line string) bool) {
 	return func(yield func(number int, line string) bool) {
 		for _, own := range l.own {
@@ -181,8 +176,8 @@ func twoLength(word string) int {
 	return first + second
 }
 
-// Cut returns the length of the longest word that a run of characters begins with, and its
-// number. A character that begins no word is a word with the number analysis.NoTerm.
+// Cut returns the length of the longest word that a run of characters begins with, and its number. A character that
+// begins no word is a word with the number analysis.NoTerm.
 func (w Meanings) Cut(run string) (length int, number int32) {
 	_, first := utf8.DecodeRuneInString(run)
 	word := run[:max(first, min(len(run), w.longest[run[:twoLength(run)]]))]

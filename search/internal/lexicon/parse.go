@@ -10,8 +10,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
-// A company's own lexicon: reading and checking it. search.ParseLexicon describes its
-// sections, which are the same as those of lexicon.txt.
+// A company's own lexicon: reading and checking it. search.ParseLexicon describes its sections.
 
 // MaxBytes is the length of the longest text that Parse reads.
 const MaxBytes = 1 << 20
@@ -87,8 +86,7 @@ func checkLine(section, line string) error {
 	return nil
 }
 
-// tidyMeanings writes a line as in lexicon.txt: lower-case words with a blank between them, and
-// meanings with "; " between them.
+// tidyMeanings writes a line as in lexicon.txt: lower-case words with a blank between them, meanings with "; ".
 func tidyMeanings(line string) string {
 	word, english, hasTab := strings.Cut(line, "\t")
 	if !hasTab {
@@ -133,9 +131,7 @@ func checkWord(word string) error {
 	return nil
 }
 
-// Findings lists the lines of a company's own lexicon that do nothing over an index that knows
-// some terms: lines whose words are in no document, lines that map a word to itself, and lines that
-// repeat another line.
+// Findings lists the lines of a company's own lexicon that do nothing over an index that knows some terms.
 func (l *Lexicon) Findings(known func(term string) bool) (findings []string) {
 	z, first := analysis.New(), make(map[string]int)
 	for _, line := range l.own {
