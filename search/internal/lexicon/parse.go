@@ -28,7 +28,7 @@ func Parse(text string) (*Lexicon, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("toolsearch: lexicon of %d bytes; at most %d are read", len(text), MaxBytes)
 	}
-	var own []ownLine
+	var own []entry
 	var wrong []error
 	section, number := "", 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -48,7 +48,7 @@ func Parse(text string) (*Lexicon, error) {
 				line = tidyMeanings(line)
 			}
 			err = checkLine(section, line)
-			own = append(own, ownLine{number, section, line})
+			own = append(own, entry{number, section, line})
 		}
 		if err != nil && len(wrong) < maxErrors {
 			wrong = append(wrong, fmt.Errorf("toolsearch: lexicon, line %d: %w", number, err))
