@@ -211,8 +211,7 @@ func patternError(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	switch wrong.Code {
-	case syntax.ErrLarge, syntax.ErrNestingDepth:
+	if wrong.Code == syntax.ErrLarge || wrong.Code == syntax.ErrNestingDepth {
 		return costlyPattern()
 	}
 	// Package syntax does not name a fragment if the pattern ends in a backslash.
