@@ -53,13 +53,6 @@ const (
 	mcpTags        = "mcp.tags"     // likewise, with commas between them
 )
 
-// alwaysLoad is the mark in a tool's _meta by which a server asks clients not to defer the tool, and the tag that
-// it becomes. Claude Code made it up (https://code.claude.com/docs/en/mcp, 2026-11).
-const (
-	alwaysLoad    = "anthropic/alwaysLoad"
-	tagAlwaysLoad = "always-load"
-)
-
 // mcpHints are the hints in MCP's annotations of a tool, and the tags that they become.
 var mcpHints = [...]struct{ hint, tag string }{
 	{"readOnlyHint", "read-only"}, {"destructiveHint", "destructive"}, {"idempotentHint", "idempotent"}, {"openWorldHint", "open-world"},
@@ -93,8 +86,9 @@ func Annotate(info *schema.ToolInfo) Annotation {
 	}
 	raw, _ := info.Extra[mcpRawTool].(map[string]any)
 	meta, _ := raw["_meta"].(map[string]any)
-	if isMarked, ok := meta[alwaysLoad].(bool); ok && isMarked {
-		a.Tags = append(a.Tags, tagAlwaysLoad)
+	// The mark by which a server asks clients not to defer the tool (https://code.claude.com/docs/en/mcp, 2026-11).
+	if isMarked, ok := meta["anthropic/alwaysLoad"].(bool); ok && isMarked {
+		a.Tags = append(a.Tags, "always-load")
 	}
 	return a
 }
