@@ -79,11 +79,8 @@ func Build(ctx context.Context, docs int, k1 float64, fields []Field, read func(
 	}
 	x := &Index{Fields: fields, k1: k1}
 	places := x.merge(docs, runs)
-	err = foreign.InParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].write(ctx, x, places[i]) })
-	if err != nil {
-		return nil, err
-	}
-	return x, nil
+	write := func(ctx context.Context, i int) error { return runs[i].write(ctx, x, places[i]) }
+	return x, foreign.InParallel(ctx, workers, workers, write)
 }
 
 // Add counts the terms of a text in a field.
