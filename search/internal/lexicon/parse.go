@@ -12,21 +12,19 @@ import (
 
 // A company's own lexicon: reading and checking it. search.ParseLexicon describes its sections.
 
-// MaxBytes is the length of the longest text that Parse reads.
-const MaxBytes = 1 << 20
-
 // MaxMeanings is how many meanings of a word count.
 const MaxMeanings = 3
 
 const (
+	maxBytes  = 1 << 20 // of a text
 	maxLine   = 1 << 10 // bytes
 	maxErrors = 20      // reported at once
 )
 
 // Parse reads a company's own lexicon. Its error names at most 20 lines that are wrong.
 func Parse(text string) (*Lexicon, error) {
-	if len(text) > MaxBytes {
-		return nil, fmt.Errorf("toolsearch: lexicon of %d bytes; at most %d are read", len(text), MaxBytes)
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("toolsearch: lexicon of %d bytes; at most %d are read", len(text), maxBytes)
 	}
 	var own []entry
 	var wrong []error
