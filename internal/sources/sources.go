@@ -12,6 +12,7 @@ package sources
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -83,14 +84,24 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 		if err != nil {
 			return nil, nil, err
 		}
+		refusals := make([]error, len(infos))
+		err = foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(infos), func(_ context.Context, i int) error {
+			if g.AsGiven {
+				refusals[i] = schemacheck.Refusal(infos[i])
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
 		what, reasons := leftOut, []reason(nil)
 		for i, info := range infos {
 			because := func(err error) { reasons = append(reasons, reason{i, info.Name, fmt.Sprint(err)}) }
 			shown := info
 			if g.AsGiven {
 				what = "providers refuse"
-				if err := schemacheck.Refusal(info); err != nil {
-					because(err)
+				if refusals[i] != nil {
+					because(refusals[i])
 				}
 			} else {
 				shown = g.mended(g.Named(info), info.Name, because)
