@@ -207,14 +207,15 @@ func answerOf(r *Result) searchAnswer {
 	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
 }
 
-// help is the part that any answer may add: names that were not found, similar names, and what to do.
+// help is the part that any answer may add: copies of its tools, names that were not found, similar names, and what to do.
 type help struct {
+	Copies      []string `json:"same_tool_on_other_servers,omitempty"`
 	NotFound    []string `json:"not_found,omitempty"`
 	Suggestions []string `json:"suggestions,omitempty"`
 	Message     string   `json:"message,omitempty"`
 }
 
-func helpOf(r *Result) help { return help{r.NotFound, r.Suggestions, r.Message} }
+func helpOf(r *Result) help { return help{r.copies, r.NotFound, r.Suggestions, r.Message} }
 
 // searchAnswer is the answer of tool_search by default.
 type searchAnswer struct {

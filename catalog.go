@@ -51,8 +51,9 @@ type Catalog struct {
 	measured []atomic.Int64      // the tokens of each definition plus one; 0 means not measured yet
 
 	maxResults, maxResultsCap int
-	isQuick                   bool // Keyword alone searches
-	isMixed                   bool // not all tools are of one namespace
+	isQuick                   bool                 // Keyword alone searches
+	isMixed                   bool                 // not all tools are of one namespace
+	copies                    func() map[int][]int // by document: those that differ in their server alone
 }
 
 // CatalogOptions configure a Catalog. They mean what they mean in a Config. The zero value of each
@@ -139,6 +140,7 @@ func newCatalog(
 		}
 	}
 	c.isMixed = slices.ContainsFunc(c.docs, func(d search.Document) bool { return d.Namespace != c.docs[0].Namespace })
+	c.copies = sync.OnceValue(func() map[int][]int { return copiesOf(c.docs) })
 	c.names = sync.OnceValue(func() *naming.NearIndex { return naming.NewNearIndex(toolNames(infos)) })
 	if c.searcher, err = c.index(ctx, index, last.searcher); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)

@@ -35,6 +35,7 @@ type trace struct {
 	alreadyShown []string           // names of matches whose definitions the model sees already
 	near         int                // matches of a fallback that were not returned, since others are nearer
 	ranked       int                // how many queries ask for more than tools by name
+	allows       func(doc int) bool // what the last query asks among
 	foundBy      map[string]string  // of several queries, those that found a tool; nil for a single query
 }
 
@@ -59,6 +60,7 @@ type scope struct {
 	isShown      func(doc int) bool // whether the model sees a tool's definition already, so that it needs no place; nil means that none is
 	cutsOff      bool               // every match sends its definition, so matches far below the best of a query are left out
 	best         float64            // the score of a query's best, if the model sees it already; 0 means the first match
+	settled      map[int]int        // by the first of some copies: the one that the answer has
 	only         string             // the searcher to ask, as in SearchEvent.Searcher; "" means whichever answers
 	perNamespace int                // most places of a result for one namespace; 0 means all but one, negative means no limit
 }
@@ -96,6 +98,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	var missed []string // keywords of the queries that found nothing
 	var trace trace
 	result := &Result{}
+	c.settled = make(map[int]int)
 	blank := true
 	var ended error
 	for _, text := range queries[:min(len(queries), maxQueries)] {
@@ -129,15 +132,19 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if len(matches) == 0 {
 			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
-		if shown := c.alreadyShown(matches); len(shown) > 0 {
+		hasCopy := c.settle(matches, trace.allows)
+		if shown := c.alreadyShown(matches); len(shown) > 0 || hasCopy {
 			trace.alreadyShown = append(trace.alreadyShown, shown...)
 			again := c
 			again.only, again.best = trace.first, matches[0].Score
 			if matches, _, err = again.rank(limited, text, namespace, c.limit(limit), &trace); err != nil {
 				trace.failure, matches = cmp.Or(trace.failure, err), nil
 			}
+			c.settle(matches, trace.allows) // what has the free places
+			matches = slices.DeleteFunc(matches, func(m Match) bool { return c.isCopy(c.byName[m.Info.Name]) })
 		}
 		matches = c.withNamed(matches, c.limit(limit))
+		result.copies = append(result.copies, c.copiesOf(matches)...)
 		if lists = append(lists, matches); len(queries) > 1 {
 			trace.found(matches, text)
 		}
@@ -145,6 +152,8 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
+	result.copies = withoutMatches(result.copies, result.Matches)
+	result.copies = result.copies[:min(len(result.copies), maxCopies)]
 	if len(result.Matches)+len(trace.alreadyShown) == 0 || len(result.NotFound) > 0 {
 		c.help(result, blank, missed)
 	}
@@ -199,7 +208,7 @@ func queryError(err error) *search.QueryError {
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered, isOther, places := false, (func(doc int) bool)(nil), limit
 	if isShown := c.isShown; c.only != "" {
-		isOther = func(doc int) bool { return !isShown(doc) }
+		isOther = func(doc int) bool { return (isShown == nil || !isShown(doc)) && !c.isCopy(doc) }
 	}
 	for _, name := range [...]string{"index", "fallback", "keyword"} {
 		s := c.searcher
@@ -218,6 +227,9 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 			continue
 		}
 		q, err := c.read(reader, text, namespace, places, isOther)
+		if isOther == nil {
+			t.allows = q.Allows
+		}
 		var a ranking
 		if err == nil {
 			a, err = c.ask(ctx, s, q)
@@ -329,11 +341,15 @@ func (c scope) withNamed(matches []Match, limit int) []Match {
 	return append(matches[:min(len(matches), limit-len(named))], named...)
 }
 
-// alreadyShown returns the names of the matches whose definitions the model sees already.
+// alreadyShown returns the names of the matches, or of their copies, whose definitions the model sees already.
 func (c scope) alreadyShown(matches []Match) (names []string) {
 	for _, m := range matches {
-		if c.isShown != nil && c.isShown(c.byName[m.Info.Name]) {
-			names = append(names, m.Info.Name)
+		doc := c.byName[m.Info.Name]
+		if c.isCopy(doc) {
+			doc = c.settled[c.copies()[doc][0]]
+		}
+		if c.isShown != nil && c.isShown(doc) {
+			names = append(names, c.docs[doc].Name)
 		}
 	}
 	return names
@@ -520,6 +536,7 @@ const (
 	maxQueries     = 10  // in one call of the meta-tool
 	maxNearQueries = 8   // texts for which one search looks for near names
 	maxSuggestions = 5
+	maxCopies      = 20 // names of copies in an answer
 	maxNamed       = 2  // tools that come along with the matches of a query, since a match names them
 	maxFoundBy     = 80 // bytes of the queries that found a tool, whose first words say which they are
 )
@@ -531,6 +548,7 @@ type Result struct {
 	Suggestions []string // names near those that were not found
 	Total       int      // number of tools that matched before the limit, summed over the queries
 	Message     string   // help for the model; "" means none
+	copies      []string // names of matches that differ from one of Matches, or from a visible tool, in their server alone
 }
 
 // A Match is a tool that was found.

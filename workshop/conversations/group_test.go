@@ -502,3 +502,62 @@ func TestSmallestGroupIsIndexedFirst(t *testing.T) {
 	together, alone := []string{"evil_second", "evil_tool", "good_tool"}, []string{"good_tool"}
 	assert.Equal(t, [][]string{together, alone, together}, indexed[len(indexed)-3:], "what was indexed")
 }
+
+// Of tools that differ in their servers alone, an answer has one, of the earlier group or visible already, and names the
+// others.
+func TestCopies(t *testing.T) {
+	issues := func(assign string) []tool.BaseTool {
+		return testtools.EchoTools("create_issue: Creates an issue", "close_issue: Closes an issue", "assign_issue: "+assign)
+	}
+	servers := []toolsearch.Group{
+		{Name: "prod", Prefix: true, Tools: issues("Assigns an issue")},
+		{Name: "staging", Prefix: true, Tools: issues("Assigns an issue for a day")},
+		{Name: "old", Prefix: true, Tools: append(testtools.EchoTools("create-issue: creates  an Issue"), confirming("close_issue"))},
+	}
+	by := func(index toolsearch.Indexer) toolsearch.Config {
+		return toolsearch.Config{Groups: servers, Index: index, Limits: toolsearch.Limits{MaxPerNamespace: -1}}
+	}
+	filtered := by(toolsearch.BM25)
+	filtered.Filter = toolsearch.FilterTools([]string{"old", "staging"}, nil)
+	const create, others = `{"query":"create issue","max_results":1}`, `,"same_tool_on_other_servers":["staging__create_issue","old__create-issue"`
+	playAll(t, []conversation{
+		{
+			name: "one place for all", config: by(toolsearch.BM25), turns: []turn{searching(`{"query":"issue","max_results":6}`)},
+			check: says(`{"matches":["prod__create_issue","prod__close_issue","prod__assign_issue","staging__assign_issue","old__close_issue"]` +
+				others + `,"staging__close_issue"]}`),
+		},
+		{
+			name: "a place for another", config: by(toolsearch.BM25), turns: []turn{searching(`{"query":"create issue","max_results":2}`)},
+			check: says(`{"matches":["prod__create_issue","prod__close_issue"]` + others + `,"staging__close_issue"]}`),
+		},
+		{
+			name: "a visible one", config: by(toolsearch.BM25), turns: []turn{selecting("old__create-issue"), searching(create)},
+			check: says(`{"matches":["old__create-issue"]}`,
+				`{"matches":["prod__close_issue"],"already_loaded":["old__create-issue"],"same_tool_on_other_servers":["staging__close_issue"]}`),
+		},
+		{
+			name: "one server", config: by(toolsearch.BM25),
+			turns: []turn{
+				selecting("prod__create_issue"), searching(`{"query":"staging: create issue","max_results":1}`),
+				searching(`{"query":"+old create","max_results":1}`),
+			},
+			check: says(`{"matches":["prod__create_issue"]}`,
+				`{"matches":["staging__create_issue"],"same_tool_on_other_servers":["prod__create_issue","old__create-issue"]}`,
+				`{"matches":["old__create-issue"],"same_tool_on_other_servers":["prod__create_issue","staging__create_issue"]}`),
+		},
+		{
+			name: "what a Filter leaves", config: filtered, turns: []turn{searching(create)},
+			check: says(`{"matches":["staging__create_issue"],"same_tool_on_other_servers":["old__create-issue"]}`),
+		},
+		{
+			name: "several queries", config: by(toolsearch.BM25),
+			turns: []turn{searching(`{"query":"create issue","queries":["issue create","staging: create"],"max_results":1}`)},
+			check: says(`{"matches":["prod__create_issue","staging__create_issue"],"same_tool_on_other_servers":["old__create-issue"]}`),
+		},
+		{name: "without an Index, as Eino's package", config: by(nil), turns: []turn{searching(create)}, check: says(`{"matches":["prod__create_issue"]}`)},
+		{
+			name: "with definitions", config: dispatch(func(c *toolsearch.Config) { c.Groups = servers }), turns: []turn{searching(create)},
+			check: says(`{"matches":[` + definitionOf("prod__create_issue", "Creates an issue") + `]` + others + `]}`),
+		},
+	})
+}
