@@ -76,7 +76,8 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 	if e.last, err = e.compile(ctx, e.sources.Current(), &Catalog{}); err != nil {
 		return nil, err
 	}
-	if e.last.idle != nil && !e.sources.MayChange() { // else the tools of a Source may match
+	mayChange := slices.ContainsFunc(config.Groups, func(g Group) bool { return g.Source != nil })
+	if e.last.idle != nil && !mayChange { // else the tools of a Source may match
 		events.fail(ctx, PartAlwaysLoaded, e.last.idle)
 	}
 	if e.last.unbounded != nil {
