@@ -145,8 +145,14 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
-	if len(result.Matches)+len(trace.alreadyShown) == 0 || len(result.NotFound) > 0 {
-		c.help(result, blank, missed)
+	switch {                                                                // near names, and what to do
+	case len(result.Matches)+len(trace.alreadyShown) > 0 && len(result.NotFound) == 0:
+	case blank:
+		result.Message = c.prompt.Text("empty-query")
+	case len(result.NotFound) > 0:
+		result.Suggestions, result.Message = c.instead(result)
+	default:
+		result.Suggestions, result.Message = c.near(missed, nil), c.missed("no-match")
 	}
 	if wrong := trace.wrong; wrong != nil { // probably the reason for no match
 		if result.Message = wrong.Message; wrong.Key != "" {
@@ -471,19 +477,6 @@ func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, dist
 		}
 	}
 	return matches, distinct, dropped
-}
-
-// help adds near names and a message to a result without a match or with names not found.
-func (c scope) help(result *Result, blank bool, missed []string) {
-	switch {
-	case blank:
-		result.Message = c.prompt.Text("empty-query")
-	case len(result.NotFound) > 0:
-		result.Suggestions, result.Message = c.instead(result)
-	case len(result.Matches) == 0:
-		result.Suggestions = c.near(missed, nil)
-		result.Message = c.missed("no-match")
-	}
 }
 
 // missed returns the text of a miss, and names the groups that do not answer, which may have what is missing.
