@@ -145,7 +145,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
-	switch {                                                                // near names, and what to do
+	switch {
 	case len(result.Matches)+len(trace.alreadyShown) > 0 && len(result.NotFound) == 0:
 	case blank:
 		result.Message = c.prompt.Text("empty-query")
