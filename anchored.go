@@ -21,9 +21,8 @@ import (
 //
 //	history, session -> plan -> transport -> report -> session
 //
-// A definition without a place yet goes behind the first result that found the tool, or the first call
-// of it; without either, to the end of the conversation as it is now. If the message that it stood
-// behind is gone, it goes behind the first result or call that remains, or the user's first message.
+// A new definition goes to the end of the conversation. One of which neither the session nor the run has a place that
+// remains goes behind the first result that found the tool, or the first call of it, if one remains.
 
 // AnchoredTransport returns a transport that moves the tools loaded under [ProtocolAnchored] from the tool
 // list of a request into its conversation. Give it to the model's adapter in an HTTP client:
@@ -53,17 +52,20 @@ func (r *run) courseOf(t *transcript) *course {
 	c := &course{results: make(map[anchor.At]bool), first: make(map[int]anchor.At)}
 	nth := make(map[string]int)
 	isTurn, next := false, 0
+	turn := func(isUser bool) {
+		if isUser && !isTurn {
+			c.turns = append(c.turns, anchor.At{User: len(c.turns) + 1})
+		}
+		isTurn = isTurn || isUser
+	}
 	for i := range t.views {
 		v := &t.views[i]
-		isOwn := v.user && !v.dropped && !r.reminder.is(v)
-		isReminder := v.user && !v.dropped && !isOwn || t.inserted != nil && t.insertAt == i && t.inserted.user
-		if isTurn = isTurn && !v.assistant && len(v.results) == 0; !isTurn && (isOwn || isReminder) {
-			c.turns = append(c.turns, anchor.At{User: len(c.turns) + 1})
-			isTurn = true
-		}
-		if turn := len(c.turns) - 1; isOwn {
-			c.turns[turn].Text = cmp.Or(c.turns[turn].Text, hashOf(append(v.texts, v.text)...))
-			c.now = c.turns[turn]
+		turn(t.inserted != nil && t.insertAt == i && t.inserted.user)
+		isTurn = isTurn && !v.assistant && len(v.results) == 0
+		turn(v.user && !v.dropped)
+		if last := len(c.turns) - 1; v.user && !v.dropped && !r.reminder.is(v) {
+			c.turns[last].Text = cmp.Or(c.turns[last].Text, hashOf(append(v.texts, v.text)...))
+			c.now = c.turns[last]
 		}
 		for ; next < len(t.answers) && t.answers[next].view == i; next++ {
 			a := &t.answers[next]
@@ -97,110 +99,89 @@ func (r *run) broughtBy(t *transcript, a *answer) (docs []int) {
 	return docs
 }
 
-// find returns a place of the session in this request. A user's turn that moved, since others before it are gone, is
-// found by its text. If the place is gone, find returns the first place that remains: of the document, if the catalog has
-// it, or else the user's first turn.
-func (c *course) find(at anchor.At, doc int, inCatalog bool) anchor.At {
-	if at.Call != "" && c.results[at] {
-		return at
+// find returns a place that an earlier request had, if this one has it. A user's turn that moved, since others before it
+// are gone, is found by its text.
+func (c *course) find(at anchor.At) (anchor.At, bool) {
+	if at.Call != "" {
+		return at, c.results[at]
 	}
 	for i := min(at.User, len(c.turns)) - 1; i >= 0; i-- {
 		if c.turns[i].Text == at.Text {
-			return c.turns[i]
+			return c.turns[i], true
 		}
 	}
-	first, hasFirst := c.first[doc]
-	switch {
-	case inCatalog && hasFirst:
-		return first
-	case len(c.turns) > 0:
-		return c.turns[0]
-	}
-	return anchor.At{}
+	return at, false
 }
 
 // plan returns where the loaded tools of a model call are defined; nil means where the list has them. tools is
 // that list.
 func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo) *anchor.Plan {
-	if !r.mode.anchors || r.hidesNone {
+	if !r.mode.anchors() || r.hidesNone {
 		return nil
 	}
-	r.checkTransport(ctx)
-	c := r.courseOf(t)
-	if r.isAlone && len(c.first) > 0 && len(r.session.definitions()) == 0 {
-		r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
+	c, isFirst := r.courseOf(t), r.planned == nil
+	if isFirst {
+		r.planned, r.changed = make(map[string]anchor.At), make(map[string]bool)
+		if r.isAlone && c.now.User != 1 { // others came before
+			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
+		}
 	}
 	p := &anchor.Plan{Search: r.names.search, Now: c.now}
+	add := func(tool anchor.Tool) {
+		at, wasPlanned := r.planned[tool.Name]
+		at, remains := c.find(at)
+		if !remains {
+			at = p.Now // but the history may say where an earlier request defined it
+			if doc, ok := r.scope.byName[tool.Name]; ok && (isFirst || wasPlanned) {
+				at = cmp.Or(c.first[doc], at)
+			}
+		}
+		tool.First, r.planned[tool.Name] = at, at
+		p.Tools = append(p.Tools, tool)
+	}
 	listed := make(map[string]*schema.ToolInfo)
 	for _, info := range tools {
 		if r.isMovable(info) {
 			listed[info.Name] = info
 		}
 	}
-	isFirst := r.planned == nil
-	if isFirst {
-		r.planned, r.changed = make(map[string]bool), make(map[string]bool)
-	}
-	before, known := r.session.definitions(), make(map[string]anchored)
-	for _, tool := range before {
-		known[tool.Name] = tool
-		info := listed[tool.Name]
+	known := make(map[string]bool)
+	for _, tool := range r.session.definitions() {
+		known[tool.Name] = true
+		info, room := listed[tool.Name], maxSteps-len(tool.Steps)
 		if info == nil && !r.isGone(tool.Name, tools) {
 			continue
 		}
-		next := anchor.Tool{Name: tool.Name, First: p.Now, Gone: info == nil}
-		doc, inCatalog := r.scope.byName[tool.Name]
+		next := anchor.Tool{Name: tool.Name, Gone: info == nil, MayChange: room > 1} // taken back, it may come again
 		for _, step := range tool.Steps {
-			step.At = c.find(step.At, doc, inCatalog)
-			next.Steps = append(next.Steps, step)
-		}
-		if info != nil && len(tool.Steps) < maxSteps && tool.Hash != hashOfTool(info) {
-			next.MayChange = !r.changed[tool.Name]
-			r.changed[tool.Name] = true
-		}
-		r.planned[tool.Name] = true
-		p.Tools = append(p.Tools, next)
-	}
-	for _, info := range tools {
-		if info == nil || listed[info.Name] == nil || known[info.Name].Name != "" {
-			continue
-		}
-		// What an earlier call of the run did not define is new. Else the history may say where it was defined.
-		next := anchor.Tool{Name: info.Name, First: p.Now}
-		if isFirst || r.planned[info.Name] {
-			at, ok := c.first[r.scope.byName[info.Name]]
-			if !ok && !isFirst { // the session has no room for it
-				continue
-			} else if ok {
-				next.First = at
+			if at, ok := c.find(step.At); ok {
+				next.Steps = append(next.Steps, anchor.Step{At: at, Wire: step.Wire, JSON: step.JSON})
 			}
 		}
-		r.planned[info.Name] = true
-		p.Tools = append(p.Tools, next)
+		if info != nil {
+			isChanged := tool.Hash != hashOfTool(info)
+			next.MayChange = room > 0 && !(isChanged && r.changed[tool.Name])
+			r.changed[tool.Name] = r.changed[tool.Name] || isChanged
+		}
+		add(next)
+	}
+	for _, info := range tools {
+		if r.isMovable(info) && !known[info.Name] {
+			add(anchor.Tool{Name: info.Name})
+		}
 	}
 	r.unreported.Store(len(p.Tools) > 0)
 	p.Report = func(report anchor.Report) {
 		r.unreported.Store(false)
+		r.moves.Store(report.Err == nil)
 		if report.Err != nil {
 			r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
 		}
-		for i := range p.Tools {
-			tool := &p.Tools[i]
-			next, isNew := known[tool.Name], false
-			next.Steps = slices.Clone(next.Steps)
-			for _, step := range report.Steps[tool.Name] {
-				if !slices.Contains(tool.Steps, step) {
-					next.Steps, isNew = append(next.Steps, step), true
-				}
-			}
-			if info := listed[tool.Name]; isNew && info != nil {
-				next.Name, next.Hash = tool.Name, hashOfTool(info)
-			}
-			if isNew {
-				r.session.define(known[tool.Name], next)
+		for _, tool := range p.Tools {
+			if sent := report.Steps[tool.Name]; len(sent) > 0 {
+				r.session.define(tool.Name, listed[tool.Name], sent[len(sent)-1])
 			}
 		}
-		r.session.setMoves(report.Err == nil)
 	}
 	return p
 }
@@ -231,7 +212,7 @@ func (r *run) isGone(name string, tools []*schema.ToolInfo) bool {
 
 // onWire returns the tool list that a provider sees.
 func (r *run) onWire(tools []*schema.ToolInfo) []*schema.ToolInfo {
-	if !r.mode.anchors || !r.session.movesTools() {
+	if !r.moves.Load() {
 		return tools
 	}
 	return slices.DeleteFunc(slices.Clone(tools), func(t *schema.ToolInfo) bool {
@@ -242,7 +223,7 @@ func (r *run) onWire(tools []*schema.ToolInfo) []*schema.ToolInfo {
 // checkTransport tells if the last planned call did not reach the transport.
 func (r *run) checkTransport(ctx context.Context) {
 	if r.unreported.Swap(false) {
-		r.session.setMoves(false)
+		r.moves.Store(false)
 		r.tellOnce(ctx, "the model's requests do not pass AnchoredTransport, or in a form that it does not know, "+
 			"so loaded tools stay in the tool list")
 	}

@@ -45,13 +45,13 @@ func newEngine(ctx context.Context, config *Config, events eventSink, agentic bo
 	e := &engine{config: config, events: events, mode: modeOf(config.Protocol, agentic), names: config.Protocol.names(config.ToolName),
 		metas: make(map[wording.Form][]tool.BaseTool)}
 	var err error
-	if e.editions, err = newEditions(ctx, config, events, e.mode.defers); err != nil {
+	if e.editions, err = newEditions(ctx, config, events, e.mode.defers()); err != nil {
 		return nil, err
 	}
 	for _, form := range [...]wording.Form{wording.Names, wording.Groups, wording.Nothing} {
 		h := &host{e.names, e.editions.last.catalog.prompt.For(form), e.run, bytesPerToken * config.Limits.MaxAnswerTokens}
 		tools := h.metaTools(config.Protocol)
-		if e.mode.answersNatively {
+		if e.mode.answersNatively() {
 			tools[0] = &nativeSearchTool{tools[0].(*metaTool)}
 		}
 		e.metas[form] = tools
@@ -64,7 +64,7 @@ type runKey struct{ owner *engine }
 
 // begin begins a run. tools are the agent's own tools.
 func (e *engine) begin(ctx context.Context, tools []tool.BaseTool, searchTool *schema.ToolInfo) (context.Context, *run, error) {
-	if e.mode.searches && searchTool != nil {
+	if e.mode.searches() && searchTool != nil {
 		return ctx, nil, fmt.Errorf("toolsearch: the agent already has a native search tool, %q; it can have only one", searchTool.Name)
 	}
 	names, err := e.namesOf(ctx, tools)
@@ -122,9 +122,10 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(unfiltered.allowed)
-	if r.session == nil && (e.mode.fixesList || e.mode.anchors) { // the tool list does not show what is loaded, or where
+	if r.session == nil && (e.mode.fixesList() || e.mode.anchors()) { // the tool list does not show what is loaded, or where
 		r.session, r.isAlone = NewSession(), true
 	}
+	r.moves.Store(e.mode.anchors() && len(r.session.definitions()) > 0)
 	if e.config.Filter != nil {
 		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
 	}
@@ -237,6 +238,7 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 				"a middleware after this one added the second; if it is another tool search middleware, give one of the two another ToolName", t.Name)
 		}
 	}
+	r.checkTransport(ctx)
 	loaded, err := r.loaded(ctx, t, given)
 	if err != nil {
 		return lists{}, err
@@ -254,7 +256,12 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	if !e.events.listens() {
 		return
 	}
-	change.ToolsChanged = next != nil && r.notebook.RecordList(r.onWire(next.tools))
+	if next != nil {
+		if r.listed != nil { // its call was to tell whether the transport moves tools
+			r.notebook.RecordList(r.onWire(r.listed))
+		}
+		r.listed, change.ToolsChanged = next.tools, r.notebook.RecordList(r.onWire(next.tools))
+	}
 	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
 		return
 	}
@@ -322,19 +329,19 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	}
 	given := lists{options.Tools, options.DeferredTools, options.ToolSearchTool}
 	var loaded *conversation.LoadSet
-	if r.mode.isNative { // the model could not reach a deferred tool whose search result was removed
+	if r.mode.isNative() { // the model could not reach a deferred tool whose search result was removed
 		loaded = r.stillLoaded(t, given)
 		given = r.lists(given, loaded)
 		r.notebook.SetDefined(docset.New(len(r.scope.docs), r.docsNamed(toolNames(given.tools))...))
 		options.Tools, options.DeferredTools = given.tools, given.deferred
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
-	if !r.mode.translates { // stillLoaded does it
+	if !r.mode.translates() { // stillLoaded does it
 		r.convertResults(t, given, loaded, true)
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
-	if r.mode.fixesList {
+	if r.mode.fixesList() {
 		r.notebook.SetDefined(r.definedBy(t))
 	}
 	if plan := r.plan(ctx, t, options.Tools); plan != nil {
@@ -407,6 +414,26 @@ func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) explainer
 		e.events.emit(ctx, &FailureEvent{Part: PartToolErrors, Tool: toolName, Err: failure})
 		problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
 		return r.scope.prompt.Text("tool-failed", "{name}", naming.Safe(toolName), "{problem}", problem)
+	}
+}
+
+func modeOf(p Protocol, agentic bool) mode {
+	switch p {
+	case ProtocolNativeDeferred:
+		if !agentic {
+			return chatDeferredMode
+		}
+		return deferredMode
+	case ProtocolNativeReferences:
+		return referencesMode
+	case ProtocolNativeServer:
+		return serverMode
+	case ProtocolDispatch:
+		return dispatchMode
+	case ProtocolAnchored:
+		return anchoredMode
+	default:
+		return textMode
 	}
 }
 

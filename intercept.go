@@ -39,8 +39,10 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 	if !dispatches {
 		refused = call.name
 		s = k.standInFor(call.name)
-		if doc, dynamic := c.named(call.name); s == nil && dynamic && k.isOutdated(doc) {
-			s = k.misuse(ctx, doc, call.args)
+		if doc, dynamic := c.named(call.name); s == nil && dynamic {
+			if d := k.defined(doc); d != nil && d.Hash != hashOfTool(c.docs[doc].Info) { // the call has to fit the catalog's
+				s = k.misuse(ctx, doc, call.args)
+			}
 		}
 	} else {
 		name, arguments = readDispatch(call.args)
@@ -74,7 +76,9 @@ func (k *callable) standInFor(name string) *standIn {
 	doc, dynamic := k.run.scope.named(name)
 	switch {
 	case dynamic:
-		if config.Unloaded == UnloadedRefuse && !k.run.mode.isBlind && !k.isLoaded(doc) {
+		// A tool that the conversation defines and remove_tool has unloaded is visible where providers cannot take it back.
+		isRemoved := k.run.moves.Load() && k.defined(doc) != nil
+		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode.seesSearches() && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
 	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):
@@ -100,13 +104,16 @@ func (k *callable) misuse(ctx context.Context, doc int, arguments string) *stand
 	return &standIn{MisusedTool: d.Name, Problem: problem}
 }
 
-// isOutdated reports whether the call has to fit another definition in the conversation than the catalog's.
-func (k *callable) isOutdated(doc int) bool {
-	if !k.run.mode.anchors {
-		return false
+// defined returns what the conversation defines of a tool under ProtocolAnchored, or nil.
+func (k *callable) defined(doc int) *anchored {
+	if !k.run.mode.anchors() {
+		return nil
 	}
-	info := k.run.scope.docs[doc].Info
-	return slices.ContainsFunc(k.run.session.definitions(), func(a anchored) bool { return a.Name == info.Name && a.Hash != hashOfTool(info) })
+	definitions, name := k.run.session.definitions(), k.run.scope.docs[doc].Name
+	if at := slices.IndexFunc(definitions, func(a anchored) bool { return a.Name == name }); at >= 0 {
+		return &definitions[at]
+	}
+	return nil
 }
 
 func (k *callable) isLoaded(doc int) bool {

@@ -37,7 +37,7 @@ func (m *middleware[M]) BeforeAgent(
 	}
 	next := *runCtx
 	next.Tools = slices.Concat(runCtx.Tools, m.engine.metas[r.reminder.form], r.tools)
-	if m.engine.mode.searches && !r.hidesNone {
+	if m.engine.mode.searches() && !r.hidesNone {
 		next.ToolSearchTool, _ = m.engine.metas[r.reminder.form][0].Info(ctx) // which cannot fail
 	}
 	return ctx, &next, nil

@@ -30,37 +30,55 @@ type lists struct {
 	search   *schema.ToolInfo   // the model's own search tool; nil if there is none, or it is not known yet
 }
 
-// mode is a way to give the catalog to a model. Its zero value is text, which works with every model that calls tools.
-type mode struct {
-	isNative        bool // native results may show tools to the model
-	defers          bool // tools that are not loaded are deferred
-	searches        bool // tool_search is the model's own search tool, and not one of the ordinary tools
-	answersNatively bool // tool_search itself answers with native results
-	translates      bool // texts of the history become native results on the wire
-	remembers       bool // tool_search keeps the names of the loaded tools, since no list has those that results show
-	isBlind         bool // the middleware does not see what the model finds
-	fixesList       bool // the tool list never changes, so texts of results define the tools that they show
-	anchors         bool // a transport may move loaded tools from the list into the conversation
-}
+// mode is a way to give the catalog to a model.
+type mode int
 
-// modeOf returns the mode of a protocol. Eino's reduction ends a run over native results in a chat model's history.
-func modeOf(p Protocol, agentic bool) mode {
-	return map[Protocol]mode{
-		ProtocolNativeDeferred: {
-			isNative: true, defers: true, searches: true, answersNatively: agentic, translates: !agentic,
-		},
-		ProtocolNativeReferences: {isNative: true, translates: true, remembers: true},
-		ProtocolNativeServer:     {isNative: true, defers: true, isBlind: true},
-		ProtocolDispatch:         {fixesList: true},
-		ProtocolAnchored:         {anchors: true},
-	}[p]
-}
+const (
+	textMode         mode = iota // works with every model that calls tools
+	anchoredMode                 // of ProtocolAnchored: a transport moves the listed definitions
+	dispatchMode                 // of ProtocolDispatch: results define the tools
+	deferredMode                 // for agentic models: results are native in the history
+	chatDeferredMode             // for chat models: native results in the history would make Eino's reduction end the run
+	referencesMode               // for the Claude chat model: its adapter turns native results into references
+	serverMode                   // for a search that we do not see
+)
+
+// fixesList reports whether the tool list never changes. Then texts of results define the tools that they show.
+func (m mode) fixesList() bool { return m == dispatchMode }
+
+// listsCalled reports whether the ordinary tool list gets the tools that the model calls.
+func (m mode) listsCalled() bool { return m == textMode || m == anchoredMode }
+
+// anchors reports whether a transport may move loaded tools from the list into the conversation.
+func (m mode) anchors() bool { return m == anchoredMode }
+
+// answersNatively reports whether tool_search itself answers with native results.
+func (m mode) answersNatively() bool { return m == deferredMode }
+
+// remembers reports whether the definition of tool_search keeps the names of the loaded tools, since no list
+// contains those that results show.
+func (m mode) remembers() bool { return m == referencesMode }
+
+// seesSearches reports whether the middleware sees what the model finds.
+func (m mode) seesSearches() bool { return m != serverMode }
+
+// searches reports whether tool_search is the model's own search tool, and not one of the ordinary tools.
+func (m mode) searches() bool { return m == deferredMode || m == chatDeferredMode }
+
+// defers reports whether tools that are not loaded are deferred.
+func (m mode) defers() bool { return m.searches() || m == serverMode }
+
+// isNative reports whether native results may show tools to the model.
+func (m mode) isNative() bool { return m >= deferredMode }
+
+// translates reports whether texts of the history become native results on the wire.
+func (m mode) translates() bool { return m == chatDeferredMode || m == referencesMode }
 
 // showsTools reports whether a result in the history shows its tools to the model. If tool_search answers
 // natively, the provider demands the native results of this run and of marked calls.
 func (r *run) showsTools(result *resultView, call *callView) bool {
-	return r.mode.translates ||
-		r.mode.answersNatively && result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
+	return r.mode.translates() ||
+		r.mode.answersNatively() && result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
 }
 
 // converter finds the form in which a model reads the search results of a history, one after the other.
@@ -118,7 +136,7 @@ func (f *converter) formOf(name string, result resultView, call *callView) (form
 	switch {
 	case isOthers:
 		return result, false
-	case r.mode.translates && !isLost:
+	case r.mode.translates() && !isLost:
 		return f.fresh(result)
 	case !result.native:
 		return result, false
@@ -166,7 +184,7 @@ func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 
 // lists returns the tool lists of a model call, in which the loaded tools are callable. It is idempotent.
 func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
-	if r.hidesNone || r.mode.fixesList {
+	if r.hidesNone || r.mode.fixesList() {
 		loaded = conversation.NewLoadSet(len(r.scope.docs))
 		for doc := range r.scope.docs {
 			if r.scope.has(doc) && (r.hidesNone || r.isAlways(doc)) {
@@ -175,7 +193,7 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 		}
 	}
 	ordinary := loaded
-	if r.mode.isNative {
+	if r.mode.isNative() {
 		ordinary = ordinaryOnes(r, given.tools, loaded)
 	}
 	isOurs := func(t *schema.ToolInfo) bool { // a resumed run may have such tools, from a native protocol
@@ -188,10 +206,10 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	others := slices.DeleteFunc(slices.Clone(given.deferred), isOurs)
 	next := lists{tools: visible(r, given.tools, ordinary), deferred: others}
 	isSearch := func(t *schema.ToolInfo) bool { return t.Name == r.names.search }
-	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode.remembers {
+	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode.remembers() {
 		next.tools[at] = conversation.MarkRemembered(next.tools[at], toJSON(toolNames(r.infos(loaded.Docs))))
 	}
-	if !r.mode.defers {
+	if !r.mode.defers() {
 		return next
 	}
 	next.tools = slices.DeleteFunc(next.tools, isSearch)
@@ -223,14 +241,14 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet
 // markCalled marks the tools that a model's message calls as loaded: the call may be gone before the next model call.
 func (r *run) markCalled(given lists, docs []int) lists {
 	switch {
-	case !r.mode.isNative && !r.mode.fixesList:
+	case r.mode.listsCalled():
 		given.tools = slices.Clip(given.tools)
 		for _, doc := range docs {
 			if info := r.scope.docs[doc].Info; !containsName(given.tools, info.Name) {
 				given.tools = append(given.tools, conversation.MarkLoaded(info, r.names.search))
 			}
 		}
-	case r.mode.searches:
+	case r.mode.searches():
 		given.deferred = slices.Clone(given.deferred)
 		for i, t := range given.deferred {
 			if t == nil || conversation.IsLoaded(t, r.names.search) {

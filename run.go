@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/anchor"
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 )
 
@@ -32,13 +33,17 @@ type run struct {
 	hasYielded bool            // whether names went to the tools of later middlewares too
 	names      metaNames       // the meta-tools', and which default names belong to other tools
 
-	session    *Session        // nil means none
-	isAlone    bool            // the session ends with the run
-	changed    map[string]bool // under ProtocolAnchored: the tools that changed since they were defined
-	planned    map[string]bool // under ProtocolAnchored: the tools that earlier model calls defined in the conversation
-	unreported atomic.Bool     // under ProtocolAnchored: the transport has not reported on the last model call
-	notebook   conversation.Notebook
-	effects    sync.Map // text of a meta-tool's result -> effect
+	session  *Session           // nil means none
+	isAlone  bool               // the session ends with the run
+	listed   []*schema.ToolInfo // the tool list of the last model call
+	notebook conversation.Notebook
+	effects  sync.Map // text of a meta-tool's result -> effect
+
+	// Under ProtocolAnchored:
+	changed    map[string]bool      // the tools that changed since they were defined
+	planned    map[string]anchor.At // by tool: where it belonged at the last model call, if the session did not know
+	unreported atomic.Bool          // the transport has not reported on the last model call
+	moves      atomic.Bool          // the last request could have its definitions in the conversation
 }
 
 // shown returns a function that says whether the model's next request defines a tool, whatever the calls of its last
@@ -48,9 +53,9 @@ func (r *run) shown() func(doc int) bool {
 	switch {
 	case !r.isInAgent():
 		return nil
-	case r.mode.fixesList:
+	case r.mode.fixesList():
 		return func(doc int) bool { return r.isAlways(doc) || r.notebook.IsDefined(doc) }
-	case r.mode.isNative || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || takesPatterns(r.scope.searcher):
+	case r.mode.isNative() || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || takesPatterns(r.scope.searcher):
 		return nil
 	}
 	return func(doc int) bool {
@@ -63,12 +68,12 @@ func (r *run) shown() func(doc int) bool {
 // unset Index is Eino's, bit for bit.
 func (r *run) sendsDefinitions() bool {
 	return r.isInAgent() && !takesPatterns(r.scope.searcher) &&
-		(r.config.Protocol == ProtocolRanked || r.mode.fixesList || (r.mode.isNative || r.mode.anchors) && r.config.Index != nil)
+		(r.config.Protocol == ProtocolRanked || r.mode.fixesList() || (r.mode.isNative() || r.mode.anchors()) && r.config.Index != nil)
 }
 
 // countsCalls reports whether a call to a hidden tool loads it.
 func (r *run) countsCalls() bool {
-	return r.config.Unloaded == UnloadedLoadAndRun && !r.mode.isBlind
+	return r.config.Unloaded == UnloadedLoadAndRun && r.mode.seesSearches()
 }
 
 // owns returns the dynamic tool of that name, unless another tool of the agent has the name.

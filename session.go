@@ -25,14 +25,13 @@ import (
 // that one agent unloads is hidden from the others, unless their own history shows it. It comes back when
 // another agent finds, adds or calls it.
 //
-// The middleware updates a Session before every model call and at the end of a successful run. A
-// Session marshals as a JSON list of names. It is safe for concurrent use. Its zero value is an empty
-// session.
+// The middleware updates a Session before every model call and at the end of a successful run. A Session
+// marshals as a JSON list of names and, behind them, of what ProtocolAnchored has defined in the conversation.
+// It is safe for concurrent use. Its zero value is an empty session.
 type Session struct {
 	mu       sync.Mutex
 	names    []string   // in the order of their first loading
 	anchored []anchored // under ProtocolAnchored: what the conversation defines, in the order of the first definitions
-	moves    bool       // the last request could have its definitions in the conversation
 }
 
 // maxSessionNames bounds a session. The oldest name is forgotten first.
@@ -54,8 +53,7 @@ func (s *Session) Loaded() []string {
 	return slices.Clone(s.names)
 }
 
-// MarshalJSON implements json.Marshaler. It writes a list of names and, after ProtocolAnchored, of what the
-// conversation defines.
+// MarshalJSON implements json.Marshaler.
 func (s *Session) MarshalJSON() ([]byte, error) {
 	list := []any{}
 	for _, name := range s.Loaded() {
@@ -81,8 +79,9 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 		switch {
 		case json.Unmarshal(element, &name) == nil:
 			names = append(names, name)
+		case i-len(names) >= maxAnchored:
 		case json.Unmarshal(element, &tool) == nil:
-			read.anchored = keepAnchored(read.anchored, tool)
+			read.keep(tool)
 		default:
 			return fmt.Errorf("toolsearch: a session is a list of names and definitions; element %d is neither", i)
 		}
@@ -90,7 +89,7 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 	read.update(names, nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names, s.anchored, s.moves = read.names, read.anchored, len(read.anchored) > 0
+	s.names, s.anchored = read.names, read.anchored
 	return nil
 }
 
@@ -101,28 +100,27 @@ func (s *Session) definitions() []anchored {
 	return s.anchored
 }
 
-// define replaces what the conversation has of a tool, unless another run has changed that.
-func (s *Session) define(before, next anchored) {
+// define records the last step of what a request had of a tool. info is the definition in the catalog, nil if the tool is
+// gone. A definition keeps two places: the first, and the last one in a history that lost the first or never had it.
+func (s *Session) define(name string, info *schema.ToolInfo, step anchor.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := slices.IndexFunc(s.anchored, func(a anchored) bool { return a.Name == next.Name })
-	if at < 0 && before.Name == "" || at >= 0 && slices.Equal(s.anchored[at].Steps, before.Steps) {
-		s.anchored = keepAnchored(s.anchored, next)
+	tool := anchored{Name: name}
+	if at := slices.IndexFunc(s.anchored, func(a anchored) bool { return a.Name == name }); at >= 0 {
+		tool = s.anchored[at]
 	}
-}
-
-// setMoves records whether the last request could have its definitions in the conversation.
-func (s *Session) setMoves(moves bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.moves = moves
-}
-
-// movesTools reports what setMoves recorded.
-func (s *Session) movesTools() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.moves
+	n := len(tool.Steps)
+	isSame := n > 0 && tool.Steps[n-1].JSON == step.JSON
+	switch {
+	case slices.Contains(tool.Steps, step):
+		return
+	case !isSame && info != nil:
+		tool.Hash = hashOfTool(info)
+	case isSame && n > 1 && tool.Steps[n-2].JSON == step.JSON:
+		n--
+	}
+	tool.Steps = append(slices.Clone(tool.Steps[:n]), step)
+	s.keep(tool)
 }
 
 // update adds the names that the session does not have, at the end, and removes others.
@@ -151,34 +149,36 @@ type anchored struct {
 	Steps []anchor.Step `json:"steps"`
 }
 
-// Bounds on what a session keeps of definitions. What does not fit is defined anew by each request.
+// Bounds on what a session keeps of definitions. What does not fit is defined anew by each run.
 const (
 	maxSteps         = 8       // of a tool
+	maxAnchored      = 1_000   // tools
 	maxAnchoredBytes = 1 << 20 // of all tools
 )
 
 // size returns the bytes that count towards maxAnchoredBytes.
-func (a *anchored) size() (n int) {
+func (a *anchored) size() int {
+	n := len(a.Name) + len(a.Hash)
 	for _, step := range a.Steps {
-		n += len(a.Name) + len(step.At.Call) + len(step.At.Text) + len(step.JSON)
+		n += len(step.At.Call) + len(step.At.Text) + len(step.Wire) + len(step.JSON)
 	}
 	return n
 }
 
-// keepAnchored returns what is kept of tools and one more.
-func keepAnchored(tools []anchored, tool anchored) []anchored {
-	size, at := tool.size(), len(tools)
-	for i := range tools {
-		if tools[i].Name == tool.Name {
+// keep keeps what the conversation has of a tool, if there is room.
+func (s *Session) keep(tool anchored) {
+	size, at := tool.size(), len(s.anchored)
+	for i := range s.anchored {
+		if s.anchored[i].Name == tool.Name {
 			at = i
 			continue
 		}
-		size += tools[i].size()
+		size += s.anchored[i].size()
 	}
-	if len(tool.Steps) == 0 || len(tool.Steps) > maxSteps || size > maxAnchoredBytes {
-		return tools
+	if tool.Name == "" || len(tool.Steps) == 0 || len(tool.Steps) > maxSteps || at == maxAnchored || size > maxAnchoredBytes {
+		return
 	}
-	return append(append(slices.Clone(tools[:at]), tool), tools[min(at+1, len(tools)):]...)
+	s.anchored = append(append(slices.Clone(s.anchored[:at]), tool), s.anchored[min(at+1, len(s.anchored)):]...)
 }
 
 // hashOf identifies texts.

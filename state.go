@@ -23,7 +23,7 @@ import (
 // tools of the tool list come before tools that only the history loads.
 func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversation.LoadSet, error) {
 	limit := r.config.Limits.MaxLoaded
-	if r.mode.anchors && r.session.movesTools() { // the list does not grow
+	if r.moves.Load() { // the list does not grow
 		limit = 0
 	}
 	s := conversation.NewLoadSet(len(r.scope.docs))
@@ -48,7 +48,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		return nil, err
 	}
 	s.Use(docs...)
-	if r.mode.translates {
+	if r.mode.translates() {
 		s.ByResult = r.convertResults(t, given, s, false)
 	}
 	r.restrict(s, limit, busy)
@@ -62,7 +62,7 @@ func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 	r.addMarked(s, given)
 	listed := slices.Clone(s.Members)
 	r.replay(t, s, 0, listed)
-	if r.mode.translates {
+	if r.mode.translates() {
 		s.ByResult = r.convertResults(t, given, s, true)
 	}
 	r.restrict(s, 0, nil)

@@ -215,7 +215,7 @@ func (h *host) trim(r *run, result *Result, t trace, sizeOf func(*run, Match, tr
 	result.NotFound = trimNames(result.NotFound, h.room(r)/4)
 	switch {
 	case sizeOf != nil:
-	case r.mode.searches: // the model gets whole definitions
+	case r.mode.searches(): // the model gets whole definitions
 		sizeOf = func(_ *run, m Match, _ trace) int {
 			return len(toJSON(m.Info.Name)) + len(toJSON(m.Info.Desc)) + len(schemacheck.JSON(m.Info))
 		}

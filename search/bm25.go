@@ -22,11 +22,10 @@ import (
 //
 //	    f(t) = sum over fields of weight · count / (1 - b + b · length / mean length)
 //
-// A request of several sentences adds a quarter of the best sentence's sum (bm25_score.go). The
-// result is multiplied by 1 + Coverage · (share of the name's terms, by idf, that are in the query).
-// Tools whose names the query spells out or begins come before all others (names.go in package
-// letters). This is BM25F: the weighted fields are added up before saturation, so a word that is
-// in both the name and the description does not count as two.
+// A request of several sentences adds a quarter of the best sentence's sum (bm25_score.go). The result is multiplied
+// by 1 + Coverage · (share of the name's terms, by idf, that are in the query). Tools whose names the query spells
+// out or begins come before all others (names.go in package letters). This is BM25F: the weighted fields are added up
+// before saturation, so a word that is in both the name and the description does not count as two.
 // https://www.staff.city.ac.uk/~sbrp622/papers/foundations_bm25_review.pdf, section 3.6
 //
 //	idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
@@ -35,11 +34,8 @@ import (
 //	         of a word that a tool has as a whole ("Mongo" of "MongoDB"), or a substitute
 //	         (bm25_words.go)
 //
-// Everything but q(t) is known when the index is built, by package bm25f. For each term and tool,
-// the index holds the impact and whether the name has the term. A query adds the impacts up.
-//
-// The numbers were tuned on eight public catalogs with 8,072 questions. docs/searchers.md says what
-// each part is worth.
+// Everything but q(t) is known when the index is built, by package bm25f. A query adds the impacts up. The numbers
+// were tuned on eight public catalogs with 8,072 questions. docs/searchers.md says what each part is worth.
 
 const (
 	defaultK1       = 1.0
@@ -64,11 +60,10 @@ type BM25Options struct {
 	Lexicon *Lexicon // a company's own words, besides the built-in ones; nil means none
 }
 
-// BM25 is the recommended Indexer. It searches names, descriptions, parameters and
-// annotations. A namespace lifts its tools if its description matches the query or, for a long
-// query, if its other tools do. BM25 handles diacritics, Chinese, Japanese and Korean, and
-// inflected words in English, German, Spanish, French and Russian. A tool that is asked for by
-// its name comes first.
+// BM25 is the recommended Indexer. It searches names, descriptions, parameters and annotations. A namespace lifts its
+// tools if its description matches the query or, for a long query, if its other tools do. BM25 handles diacritics,
+// Chinese, Japanese and Korean, and inflected words in English, German, Spanish, French and Russian. A tool that is
+// asked for by its name comes first.
 //
 // The searcher is a Restricter. Restrict takes as long as indexing the documents.
 func BM25(ctx context.Context, docs []Document) (Searcher, error) {
@@ -145,7 +140,7 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 	x.nearTerms = sync.OnceValue(func() *letters.Terms { return letters.NewTerms(x.Terms, x.Bounds, x.owner) })
 	x.scratch.New = func() any {
 		return &bm25Scratch{sums: bm25Sums{cells: make([]bm25Cell, len(docs)), query: 1, group: 1}, bm25Reader: bm25Reader{
-			x: x, query: bm25Query{index: x.Index}, analyzer: analysis.New(), named: make(map[int32]letters.Tier),
+			x: x, analyzer: analysis.New(), named: make(map[int32]letters.Tier),
 			taken: docset.New(len(x.Terms)), wanted: docset.New(len(x.Terms)),
 		}}
 	}
@@ -183,9 +178,8 @@ var defaultFields = [fields]Field{
 	fieldHint:          {1, 0.3},
 }
 
-// fields returns how much each field counts. The wholes of a name do not belong to its coverage, so
-// they count in a field of their own. The wholes of parameter names do not count: most are camel
-// case, not brands.
+// fields returns how much each field counts. The wholes of a name do not belong to its coverage, so they count in a
+// field of their own. Those of parameter names do not count: most are camel case, not brands.
 func (o BM25Options) fields() []bm25f.Field {
 	of := make([]bm25f.Field, fields)
 	for i, field := range [fieldWhole]Field{o.Name, o.Description, o.ParameterName, o.ParameterTexts, o.Namespace, o.Aliases, o.Hint} {
@@ -200,7 +194,6 @@ func (o BM25Options) fields() []bm25f.Field {
 	return of
 }
 
-// addTexts adds the texts of a document to its fields, one field after the other.
 func addTexts(c *bm25f.Counter, doc *Document) {
 	c.Add(fieldName, doc.Name)
 	c.Add(fieldDescription, naming.Cut(doc.Description, MaxDescriptionBytes))
@@ -224,13 +217,11 @@ func addTexts(c *bm25f.Counter, doc *Document) {
 	}
 }
 
-// holdsWords reports whether the index holds the words of every field.
 func (x *bm25) holdsWords() bool {
 	return !slices.ContainsFunc(x.Fields, func(f bm25f.Field) bool { return f.Weight == 0 })
 }
 
-// holdingWord returns the documents that have every term of a word, in any field. It returns nil for
-// a stop word, which has no term.
+// holdingWord returns the documents that have every term of a word, in any field, or nil for a stop word.
 func (x *bm25) holdingWord(word string) (all docset.Set) {
 	x.with(func(s *bm25Scratch) {
 		s.forget()

@@ -19,19 +19,18 @@ import (
 // maxNameTokens is how many words of a query are looked up as names.
 const maxNameTokens = 8
 
-// hasBareName reports whether one of the tool's names consists of stop words only. No term
-// leads to such a name. Every form of the tool's own name ends in the shortest form, so only
-// the shortest and the aliases are checked.
+// hasBareName reports whether one of the tool's names consists of stop words only, so that no term leads to it. Every
+// form of the tool's own name ends in the shortest form, so only that and the aliases are checked.
 func hasBareName(z *analysis.Analyzer, doc *Document) bool {
 	name := naming.Cut(doc.Name, naming.MaxBytes)
 	if at := strings.LastIndex(name, "__"); at > 0 {
 		name = name[at+2:]
 	}
-	return z.IsBare(name) || slices.ContainsFunc(doc.Aliases, func(alias string) bool { return z.IsBare(naming.Cut(alias, naming.MaxBytes)) })
+	isBare := func(name string) bool { return len(z.Append(nil, naming.Cut(name, naming.MaxBytes))) == 0 }
+	return isBare(name) || slices.ContainsFunc(doc.Aliases, isBare)
 }
 
-// findNamed finds the tools that the text names, either as a whole or by a word that is written like a
-// name. The text was cut already.
+// findNamed finds the tools that the text names, either as a whole or by a word that is written like a name.
 func (r *bm25Reader) findNamed(text string) {
 	clear(r.named)
 	if r.name.Read(text) {

@@ -8,21 +8,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// What a tool gets for its namespace: for a description that matches the query, and for other tools that
-// match it. docs/searchers.md says what both are worth.
+// What a tool gets for its namespace. docs/searchers.md says what it is worth.
 //
 // A server says what it is for ("Current weather and forecasts"), and its tools need not say it again
 // ("get_current"). So a query that matches the description of a namespace lifts the namespace's tools by
 //
 //	namespaceWeight · score of the description / sqrt(number of tools)
 //
-// The descriptions are an index of their own, in which each counts once. If they were part of
-// each tool's text, a server of many tools would make its words common, and a long description
-// would hide what its tools say of themselves. The root is there because a server of many
-// tools says more in its description, and its tools share the lift.
+// The descriptions are an index of their own, in which each counts once. If they were part of each tool's text, a
+// server of many tools would make its words common, and a long description would hide what its tools say of
+// themselves.
 //
-// A task over many servers says what a server does in more words than any one of its tools does. So in
-// a query of more than evidenceLength words, a tool that a term matches gets
+// A task over many servers says what a server does in more words than any one of its tools does. So in a query of
+// more than evidenceLength words, a tool that a term matches gets
 //
 //	evidenceShare · mean score of the other tools of its namespace
 const (
@@ -42,8 +40,7 @@ type bm25Namespaces struct {
 // maxNamespaceBytes is how much of a description is read.
 const maxNamespaceBytes = 2 << 10
 
-// namespaces returns the namespaces of the documents, with an index of their descriptions. It returns
-// nil if no document has a namespace.
+// namespaces returns the namespaces of the documents, or nil if no document has one.
 func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Namespaces, err error) {
 	n = &bm25Namespaces{of: make([]int32, len(docs)), tools: make([][]int32, 1)}
 	numbers, isDescribed := make(map[string]int32), make([]bool, 1+len(docs))
@@ -77,8 +74,8 @@ func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Na
 
 const several = -1 // namespaces, or a tool without one
 
-// owner returns the only namespace with one of the terms, 0 if no tool has any of them, or several. If all tools
-// are of one namespace, or of none, nobody owns a term.
+// owner returns the only namespace with one of the terms, 0 if no tool has any of them, or several. If all tools are
+// of one namespace, or of none, nobody owns a term.
 func (x *bm25) owner(terms ...int32) (owner int32) {
 	n := x.namespaces
 	if len(terms) > 0 && (n == nil || len(n.tools[1]) == len(x.docs)) {
@@ -103,8 +100,7 @@ type lifts struct {
 	sums          []float64 // of the scores of its tools; zeros if they are not evidence
 }
 
-// of returns what a tool with that score gets for the description of its namespace, and for the scores
-// of the namespace's other tools.
+// of returns what a tool with that score gets for its namespace.
 func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) {
 	if l.bm25Namespaces == nil {
 		return 0, 0
@@ -116,8 +112,8 @@ func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) 
 	return l.byDescription[namespace], ofOthers
 }
 
-// lift returns what tools get for their namespaces. It touches the tools of a namespace whose
-// description matches the query.
+// lift returns what tools get for their namespaces. It touches the tools of a namespace that is described by the
+// query.
 func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	n := s.x.namespaces
 	isEvidence := n != nil && len(n.tools) > 2 && s.isLong()

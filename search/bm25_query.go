@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,23 +11,14 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// A query as terms of the index. A reader makes the query of a text, and knows no scores:
+// A query as terms of the index. A reader makes it of a text, and knows no scores. What scores (bm25_score.go), LSA
+// and explanations read the same query.
 //
 //	text -- words, values, sentences --> words -- bm25_words.go --> groups of terms
 //
-// What scores (bm25_score.go), LSA and explanations read the same query.
-//
-//	create issue   ->   creat:1, issu:1 | ticket:0.2 related
+//	create issue   ->   creat:1, issu:1 | ticket:0.2 in the thesaurus
 
-// noTerm is the number of a term that no tool has.
 const noTerm = analysis.NoTerm
-
-// A bm25Query is a query that was read. The reader owns its memory, so it lasts until the next read.
-type bm25Query struct {
-	index     *bm25f.Index
-	groups    []bm25Group
-	sentences [][]int // the places of each sentence's groups in groups; empty for a single sentence
-}
 
 // A bm25Group is the alternatives for one word of the query: its own term, then its substitutes. Of these, only
 // the first that a tool has counts.
@@ -37,7 +27,6 @@ type bm25Group struct {
 	terms []bm25Term
 }
 
-// A bm25Term is a term of the index in a query.
 type bm25Term struct {
 	id     int32
 	weight float64
@@ -45,20 +34,6 @@ type bm25Term struct {
 	line   int // of the company's own lexicon, or 0
 }
 
-// String returns the groups, each as its terms with their weights and why they are there.
-func (q *bm25Query) String() string {
-	groups := make([]string, len(q.groups))
-	for i, group := range q.groups {
-		terms := make([]string, len(group.terms))
-		for i, term := range group.terms {
-			terms[i] = strings.TrimSpace(fmt.Sprintf("%s:%.3g %s", q.index.Terms[term.id], term.weight, reasons[term.reason].name))
-		}
-		groups[i] = strings.Join(terms, " | ")
-	}
-	return strings.Join(groups, ", ")
-}
-
-// A bm25Reason says why a term is in a query.
 type bm25Reason uint8
 
 const (
@@ -72,24 +47,27 @@ const (
 	inflected
 )
 
-// reasons are the names of the reasons, and what Explain says before the word.
-var reasons = [...]struct{ name, detail string }{
-	synonymous: {"synonymous", "a synonym of"},
-	related:    {"related", "in the thesaurus for"},
-	misspelled: {"misspelled", "near"},
-	divided:    {"divided", "a part of"},
-	joined:     {"joined", "two words of the query as one"},
-	translated: {"translated", "in the lexicon for"},
-	inflected:  {"inflected", "another form of"},
+// reasons are what Explain says before the word.
+var reasons = [...]string{
+	synonymous: "a synonym of",
+	related:    "in the thesaurus for",
+	misspelled: "near",
+	divided:    "a part of",
+	joined:     "two words of the query as one",
+	translated: "in the lexicon for",
+	inflected:  "another form of",
 }
 
 // bm25Reader reads queries over an index, one at a time. It remembers the words of earlier queries.
 type bm25Reader struct {
-	x      *bm25
-	query  bm25Query
-	begun  string // the word of the group that terms are added to
-	isOpen bool   // whether the query has that group, which its first term opens
+	x *bm25
 
+	// The query that was read, until the next read.
+	groups    []bm25Group
+	sentences [][]int // the places of each sentence's groups in groups; empty for a single sentence
+
+	begun      string // the word of the group that terms are added to
+	isOpen     bool   // whether the query has that group, which its first term opens
 	analyzer   *analysis.Analyzer
 	words      []*bm25Word   // by the analyzer's number
 	meaningsOf [][]bm25Group // of the lexicon's words, by number; nil if not yet read
@@ -98,7 +76,7 @@ type bm25Reader struct {
 	all        []int32             // texts, then the wholes
 	sentence   int                 // the sentence that is read, and then the last
 	sentenceOf []int               // by place in all
-	sentences  [maxSentences][]int // the places of their groups
+	places     [maxSentences][]int // of the groups of each sentence
 	hasOutside bool                // whether some of texts are not in a value
 	taken      docset.Set          // terms of the query
 	wanted     docset.Set          // terms that the query asks for itself
@@ -111,10 +89,8 @@ type bm25Reader struct {
 	lists [][]bm25f.Posting
 }
 
-// maxRememberedWords is how many words of earlier queries a reader remembers.
 const maxRememberedWords = 1 << 14
 
-// read turns a query into terms.
 func (r *bm25Reader) read(q Query) {
 	r.forget()
 	text := q.text()
@@ -194,7 +170,7 @@ func (r *bm25Reader) weightOf(n int32) float64 {
 
 // weigh makes the groups of the query: its words with their weights, and their substitutes.
 func (r *bm25Reader) weigh() {
-	r.query.groups = r.query.groups[:0]
+	r.groups = r.groups[:0]
 	clear(r.taken)
 	clear(r.wanted)
 	if r.x.lexicon.HasOwnMeanings() {
@@ -214,7 +190,7 @@ func (r *bm25Reader) weigh() {
 		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) {
 			continue
 		}
-		from, weight := len(r.query.groups), r.weightOf(n)
+		from, weight := len(r.groups), r.weightOf(n)
 		// The parts of a whole count less if a tool has the whole.
 		for ; len(wholes) > 0 && wholes[0].From <= i; wholes = wholes[1:] {
 			if r.addWhole(wholes[0].Term) {
@@ -239,7 +215,7 @@ func (r *bm25Reader) weigh() {
 		if len(r.texts) <= maxRelatedQuery && !isSplit {
 			r.addSubstitutes(word.related, weight)
 		}
-		if to := len(r.query.groups); to > from {
+		if to := len(r.groups); to > from {
 			word.from, word.to = from, to
 		}
 	}
@@ -250,7 +226,6 @@ func (r *bm25Reader) weigh() {
 	r.addJoined()
 }
 
-// addJoined adds the terms that two neighbours make up.
 func (r *bm25Reader) addJoined() {
 	for i := 1; i < len(r.texts); i++ {
 		first, second := r.texts[i-1], r.texts[i]
@@ -269,8 +244,7 @@ func (r *bm25Reader) addJoined() {
 	}
 }
 
-// addWhole adds a whole and its synonyms as a group. It reports whether a tool has
-// the whole.
+// addWhole adds a whole and its synonyms as a group. It reports whether a tool has the whole.
 func (r *bm25Reader) addWhole(n int32) bool {
 	word := r.substitutes(n)
 	r.begin(r.analyzer.Terms[n])
@@ -287,14 +261,14 @@ func (r *bm25Reader) isWord(n int32) bool {
 	return analysis.ClassOf(rune(term[0])) != analysis.Digit && !analysis.IsSingleLetter(term)
 }
 
-// want records a term that the query itself asks for. Such a term substitutes no other word.
+// want records a term that the query asks for itself. Such a term substitutes no other word.
 func (r *bm25Reader) want(id int32) {
 	if id != noTerm {
 		r.wanted.Add(int(id))
 	}
 }
 
-// begin begins a group. The query gets it with its first term.
+// begin begins a group, which the query gets with its first term.
 func (r *bm25Reader) begin(word string) { r.begun, r.isOpen = word, false }
 
 // addTerm adds a term to the group that was begun last, unless a group already lists the term.
@@ -302,33 +276,33 @@ func (r *bm25Reader) addTerm(term bm25Term) {
 	if !r.taken.Add(int(term.id)) {
 		return
 	}
-	q, last := &r.query, len(r.query.groups)-1
+	last := len(r.groups) - 1
 	if !r.isOpen {
 		last++
-		q.groups = slices.Grow(q.groups, 1)[:last+1] // with the space of an earlier query's group
-		q.groups[last].word, q.groups[last].terms, r.isOpen = r.begun, q.groups[last].terms[:0], true
+		r.groups = slices.Grow(r.groups, 1)[:last+1] // with the space of an earlier query's group
+		r.groups[last].word, r.groups[last].terms, r.isOpen = r.begun, r.groups[last].terms[:0], true
 	}
-	q.groups[last].terms = append(q.groups[last].terms, term)
+	r.groups[last].terms = append(r.groups[last].terms, term)
 }
 
-// readSentences adds the meanings of the query, and sets the groups of each sentence, those of each word
-// once, unless only one sentence has groups.
+// readSentences adds the meanings of the query, and sets the groups of each sentence, those of each word once, unless
+// only one sentence has groups.
 func (r *bm25Reader) readSentences() {
-	for i := range r.sentences {
-		r.sentences[i] = r.sentences[i][:0]
+	for i := range r.places {
+		r.places[i] = r.places[i][:0]
 	}
 	for i, n := range r.texts {
 		if word, sentence := r.words[n], r.sentenceOf[i]; word.sentence <= sentence {
 			word.sentence = sentence + 1
 			for group := word.from; group < word.to; group++ {
-				r.sentences[sentence] = append(r.sentences[sentence], group)
+				r.places[sentence] = append(r.places[sentence], group)
 			}
 		}
 	}
 	r.addMeanings()
-	r.query.sentences = append(r.query.sentences[:0], r.sentences[:]...)
-	r.query.sentences = slices.DeleteFunc(r.query.sentences, func(groups []int) bool { return len(groups) == 0 })
-	if len(r.query.sentences) == 1 {
-		r.query.sentences = r.query.sentences[:0]
+	r.sentences = append(r.sentences[:0], r.places[:]...)
+	r.sentences = slices.DeleteFunc(r.sentences, func(groups []int) bool { return len(groups) == 0 })
+	if len(r.sentences) == 1 {
+		r.sentences = r.sentences[:0]
 	}
 }

@@ -15,9 +15,8 @@ import (
 //
 //	query -> groups of terms -> postings -> sums by tool -> best
 //
-// A request for three things at once needs three tools. A tool that matches one sentence well is
-// likelier to be one of them than a tool that shares a word with each sentence. So the sentence in
-// which a tool scores most counts once more, with the weight sentenceWeight.
+// A tool that matches one sentence well is likelier to be wanted than a tool that shares a word with each sentence.
+// So the sentence in which a tool scores most counts once more, with the weight sentenceWeight.
 
 const (
 	sentenceWeight = 0.25
@@ -155,11 +154,10 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
 }
 
-// score reads a query and scores all tools.
 func (s *bm25Scratch) score(ctx context.Context, q Query) error {
 	s.read(q)
-	groups, next := s.query.groups, 0 // all groups count once, in their order
-	for _, sentence := range s.query.sentences {
+	groups, next := s.groups, 0 // all groups count once, in their order
+	for _, sentence := range s.sentences {
 		begin := s.sums.group + 1
 		for _, group := range sentence {
 			for ; next < group; next++ {
@@ -184,7 +182,7 @@ func (s *bm25Scratch) score(ctx context.Context, q Query) error {
 	return ctx.Err()
 }
 
-// sum returns what a tool's score is made of. inSentence is the part of its best sentence.
+// sum returns what a tool's score is made of; inSentence is of its best sentence.
 func (s *bm25Scratch) sum(doc int32) (sum, share, inSentence float64) {
 	cell := &s.sums.cells[doc]
 	inSentence = sentenceWeight * float64(cell.best)
@@ -195,8 +193,7 @@ func (x *bm25) total(sum, share float64, tier letters.Tier) float64 {
 	return sum*(1+x.coverage*share) + tierBonus[tier]
 }
 
-// Explain implements Explainer. It scores all tools as Search does, and reads the document's text again
-// only to divide the impact of a term among the fields.
+// Explain scores all tools as Search does. It reads the document's text again to divide impacts among the fields.
 func (x *bm25) Explain(ctx context.Context, q Query, doc int) (e Explanation, err error) {
 	number, isHere, err := x.numberOf(ctx, doc)
 	if err != nil || !isHere {
@@ -216,7 +213,7 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 	add := func(term, field string, score float64, detail string) {
 		e.Parts = append(e.Parts, Contribution{term, field, score, detail})
 	}
-	for _, group := range s.query.groups {
+	for _, group := range s.groups {
 		for _, term := range group.terms {
 			text, list, reason := x.Terms[term.id], x.List(term.id), reasonOf(group.word, term)
 			at, found := bm25f.Find(list, doc)
@@ -225,8 +222,12 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 				continue
 			}
 			for _, share := range shares[text] {
+				times := "once"
+				if share.Count > 1 {
+					times = fmt.Sprintf("%d times", share.Count)
+				}
 				add(text, fieldTitles[share.Field], float64(float32(term.weight)*list[at].Impact)*share.Part,
-					fmt.Sprintf("%s; weight in the query %.2g, idf %.3g%s", times(share.Count), term.weight, x.IDF[term.id], reason))
+					fmt.Sprintf("%s; weight in the query %.2g, idf %.3g%s", times, term.weight, x.IDF[term.id], reason))
 			}
 			break
 		}
@@ -260,8 +261,7 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 	return e, nil
 }
 
-// numberOf returns the number in docs of a document of all, and false if the index is restricted to
-// other documents. It fails if there is no such document, or if ctx is done.
+// numberOf returns the number in docs of a document of all, and whether the index is not restricted to others.
 func (x *bm25) numberOf(ctx context.Context, doc int) (number int, isHere bool, err error) {
 	if doc < 0 || doc >= len(x.all) {
 		return 0, false, fmt.Errorf("toolsearch: no document %d", doc)
@@ -277,7 +277,7 @@ func reasonOf(word string, term bm25Term) string {
 	if term.reason == asked {
 		return ""
 	}
-	text := "; " + reasons[term.reason].detail
+	text := "; " + reasons[term.reason]
 	if word != "" {
 		text += fmt.Sprintf(" %q", word)
 	}
@@ -285,11 +285,4 @@ func reasonOf(word string, term bm25Term) string {
 		text += fmt.Sprintf(" (line %d of your lexicon)", term.line)
 	}
 	return text
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }

@@ -11,12 +11,11 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/lexicon"
 )
 
-// The substitutes of a word of a query. A word's term in the index and its possible substitutes
-// are the same in every query, so a reader looks them up once and remembers them:
+// The substitutes of a word of a query. A word's term in the index and its possible substitutes are the same in every
+// query, so a reader looks them up once. A query chooses among them: a term that it asks for itself substitutes no
+// other word.
 //
 //	word -> its term; its other forms; what the lexicon lists for it; if no tool has it, its parts or near terms
-//
-// A query chooses among them: a term that it asks for itself substitutes no other word.
 
 const (
 	inflectedWeight = 0.8 // of a term with the same stem in a language of the index
@@ -34,8 +33,7 @@ const (
 	maxShortQuery  = 8    // terms of a query in which an unknown word may be cut short
 )
 
-// bm25Word is what is remembered of a word. The terms have the weights that they have for a word of
-// weight 1.
+// bm25Word is what is remembered of a word. Weights are those for a word of weight 1.
 type bm25Word struct {
 	id       int32 // the word's term, or noTerm if no tool has it
 	owner    int32 // the only namespace that has the word or a form of it, 0 if none has, or several
@@ -100,7 +98,6 @@ func (r *bm25Reader) word(n int32) *bm25Word {
 	return r.words[n]
 }
 
-// id returns the number of a term, or noTerm if no tool has it.
 func (x *bm25) id(term string) int32 {
 	if id, known := x.IDs[term]; known {
 		return id
@@ -131,7 +128,7 @@ func (r *bm25Reader) substitutes(n int32) *bm25Word {
 }
 
 // divide adds the parts of a word. It ignores terms that are only in the namespace without, unless that is 0. If a
-// part is only in one namespace, divide also adds the parts that it finds when it ignores that namespace.
+// part is only in one namespace, divide also adds the parts that it finds without that namespace.
 func (r *bm25Reader) divide(word *bm25Word, text string, without int32) {
 	weight, parts := 1.0, letters.Split(text, func(term string) (id int32, known bool) {
 		id, known = r.x.IDs[term]
@@ -180,8 +177,7 @@ func (r *bm25Reader) addSubstitutes(terms []bm25Term, weight float64) {
 }
 
 // addNear adds the terms that a word was probably meant to be, if no tool has it or only tools of one namespace,
-// which must not hide the others. If the word is several words written as one, all of them count. A word of
-// the lexicon is not misspelled.
+// which must not hide the others. If the word is several words written as one, all of them count.
 func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
 	word, text, ofParts := r.words[n], r.analyzer.Terms[n], weight
 	if word.owner > 0 { // the word may be right
@@ -207,22 +203,18 @@ func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
 	return word.isSplit
 }
 
-// Two languages. A query in Chinese finds tools in English, and the other way round, by the
-// lexicon. Chinese is cut into the longest words of the lexicon:
+// Two languages. A query in Chinese finds tools in English, and the other way round, by the lexicon. Chinese is cut
+// into the longest words of the lexicon:
 //
 //	查询明天的天气 -> 查询       query, 0.7 search, 0.5 get
 //	                  明天       tomorrow
 //	                  天气       weather, 0.7 forecast
 //
-// A word is a group: of its meanings, only the first that a tool has counts. A word that means
-// several English words is several groups. If the catalog contains the Chinese word too, its
-// English meanings count half.
-//
-// The Chinese words for an English word are substitutes like its synonyms. They are looked up by their
-// pairs of characters. In a catalog in Chinese, the Chinese words of a Chinese word's best meaning are
-// substitutes too, and count by their characters as well: 有哪些 (list) for 列出.
+// A word is a group: of its meanings, only the first that a tool has counts. A meaning of several English words is
+// several groups. The Chinese words for an English word are substitutes like its synonyms, and are looked up by their
+// pairs of characters. In a catalog in Chinese, the Chinese words of a Chinese word's best meaning are substitutes
+// too, and count by their characters as well: 有哪些 (list) for 列出.
 
-// meaningWeights are the weights of the meanings of a word, the best first.
 var meaningWeights = [lexicon.MaxMeanings]float64{1, 0.7, 0.5}
 
 const (
@@ -280,8 +272,7 @@ func (r *bm25Reader) addMeaningsOf(word string, n, number int32, weight float64,
 	}
 }
 
-// readMeanings returns the terms of the index that a word means: a group for each word of its best
-// meaning.
+// readMeanings returns the terms of the index that a word means: a group for each word of its best meaning.
 func (r *bm25Reader) readMeanings(word string, n, number int32) []bm25Group {
 	words, like, isChinese := r.x.lexicon.Meanings(), bm25Term{weight: 1, reason: translated}, n == noTerm
 	like.line = words.Lines[number]
@@ -337,8 +328,7 @@ func (r *bm25Reader) readMeanings(word string, n, number int32) []bm25Group {
 	return groups
 }
 
-// addSameMeaning adds the Chinese words with the same best meaning. Such a word counts as it does
-// where it is asked for: by its pairs, and by each of its characters.
+// addSameMeaning adds the Chinese words with the same best meaning, by their pairs and by each of their characters.
 func (r *bm25Reader) addSameMeaning(meaning string, like bm25Term, add func(at int, term bm25Term)) {
 	if strings.Contains(meaning, " ") {
 		return
@@ -362,14 +352,13 @@ func (r *bm25Reader) addSameMeaning(meaning string, like bm25Term, add func(at i
 	}
 }
 
-// holdsAll reports whether the index holds all terms of a Chinese word.
 func (r *bm25Reader) holdsAll(word string) bool {
 	r.spare = r.analyzer.AppendIdeographs(r.spare[:0], word)
 	return !slices.ContainsFunc(r.spare, func(n int32) bool { return r.word(n).id == noTerm })
 }
 
-// addMeanings adds the groups of the meanings to the query. A term that several words mean is added at
-// the first place where its weight is largest.
+// addMeanings adds the groups of the meanings. A term that several words mean is added at the first place where its
+// weight is largest.
 func (r *bm25Reader) addMeanings() {
 	most := make(map[int32]float64)
 	for _, m := range r.meanings {
@@ -378,15 +367,15 @@ func (r *bm25Reader) addMeanings() {
 		}
 	}
 	for _, m := range r.meanings {
-		at := len(r.query.groups)
+		at := len(r.groups)
 		r.begin(m.group.word)
 		for _, term := range m.group.terms {
 			if term.weight *= m.weight; term.weight == most[term.id] {
 				r.addTerm(term)
 			}
 		}
-		if len(r.query.groups) > at {
-			r.sentences[m.sentence] = append(r.sentences[m.sentence], at)
+		if len(r.groups) > at {
+			r.places[m.sentence] = append(r.places[m.sentence], at)
 		}
 	}
 }

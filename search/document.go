@@ -22,9 +22,8 @@ type Document struct {
 	Parameters  []Parameter // every parameter, nested ones included, outer before inner
 	Annotation
 
-	// NamespaceDescription says what the namespace is for: the Description of the tool's Group,
-	// on one line. BM25 lifts the tools of a namespace whose description matches the query. ""
-	// means none.
+	// NamespaceDescription is the Description of the tool's Group, on one line. BM25 lifts the tools of a namespace
+	// whose description matches the query.
 	NamespaceDescription string
 
 	Info *schema.ToolInfo // shared; do not change it
@@ -54,13 +53,6 @@ const (
 	mcpTags        = "mcp.tags"     // likewise, with commas between them
 )
 
-// alwaysLoad is the mark in a tool's _meta by which a server asks clients not to defer the tool, and the tag that
-// it becomes. Claude Code made it up (https://code.claude.com/docs/en/mcp, 2026-11).
-const (
-	alwaysLoad    = "anthropic/alwaysLoad"
-	tagAlwaysLoad = "always-load"
-)
-
 // mcpHints are the hints in MCP's annotations of a tool, and the tags that they become.
 var mcpHints = [...]struct{ hint, tag string }{
 	{"readOnlyHint", "read-only"}, {"destructiveHint", "destructive"}, {"idempotentHint", "idempotent"}, {"openWorldHint", "open-world"},
@@ -69,10 +61,10 @@ var mcpHints = [...]struct{ hint, tag string }{
 // Annotate derives an Annotation from a tool's definition. It is the default of Config.Annotate.
 //
 // It knows the tools of package mcp and of eino-ext's official MCP adapter: the title is an alias, and the hints
-// read-only, destructive, idempotent and open-world are tags. So is always-load, for tools that the server marks so; the
-// adapter tells with a MetadataMode of MetadataFull. That tag does nothing by itself: Config.AlwaysLoaded may name
-// "tag:always-load". The adapter's ServerName is the namespace. For other tools, and where there is no ServerName, the
-// namespace of mcp__server__tool and server__tool is server.
+// read-only, destructive, idempotent and open-world are tags. So is always-load, for tools that the server marks so;
+// the adapter tells with a MetadataMode of MetadataFull. Config.AlwaysLoaded may name "tag:always-load". The
+// adapter's ServerName is the namespace. Where there is none, the namespace of mcp__server__tool and server__tool is
+// server.
 func Annotate(info *schema.ToolInfo) Annotation {
 	a := Annotation{Namespace: naming.Namespace(info.Name)}
 	if server, ok := info.Extra[mcpServerName].(string); ok && server != "" {
@@ -94,15 +86,15 @@ func Annotate(info *schema.ToolInfo) Annotation {
 	}
 	raw, _ := info.Extra[mcpRawTool].(map[string]any)
 	meta, _ := raw["_meta"].(map[string]any)
-	if isMarked, ok := meta[alwaysLoad].(bool); ok && isMarked {
-		a.Tags = append(a.Tags, tagAlwaysLoad)
+	// The mark by which a server asks clients not to defer the tool (https://code.claude.com/docs/en/mcp, 2026-11).
+	if isMarked, ok := meta["anthropic/alwaysLoad"].(bool); ok && isMarked {
+		a.Tags = append(a.Tags, "always-load")
 	}
 	return a
 }
 
-// Documents makes the documents of tools, for use without a catalog. Hit.Doc is an index into
-// them. A nil annotate means Annotate. Documents fails on a nil info and on an empty or repeated
-// name; the error names the position. It keeps copies of the infos.
+// Documents makes the documents of tools, for use without a catalog. Hit.Doc is an index into them. A nil annotate
+// means Annotate. Documents fails on a nil info and on an empty or repeated name, and keeps copies of the infos.
 func Documents(infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) Annotation) ([]Document, error) {
 	if err := naming.CheckDistinct(infos); err != nil {
 		return nil, err
@@ -115,8 +107,8 @@ func Documents(infos []*schema.ToolInfo, annotate func(*schema.ToolInfo) Annotat
 	return docs, nil
 }
 
-// DocumentOf makes a tool's document without its Parameters. ParametersOf reads the parameters,
-// which is most of the work, and not every searcher needs them. A nil annotate means Annotate.
+// DocumentOf makes a tool's document without its Parameters, which ParametersOf reads: most of the work, and not
+// every searcher needs them. A nil annotate means Annotate.
 func DocumentOf(info *schema.ToolInfo, annotate func(*schema.ToolInfo) Annotation) Document {
 	if annotate == nil {
 		annotate = Annotate
@@ -138,10 +130,9 @@ const (
 	maxEnumValues       = 1000 // of all parameters; the richest tool of eight public catalogs has 73
 )
 
-// ParametersOf lists the properties of a tool's schema, outer before inner. It returns none for
-// a schema that does not convert; the model adapter reports that error. It reads up to 16 levels,
-// 512 properties, 64 KiB of their descriptions, and 1,000 values of their enums. Names and values
-// are read up to 128 bytes.
+// ParametersOf lists the properties of a tool's schema, outer before inner, or none for a schema that does not
+// convert. It reads up to 16 levels, 512 properties, 64 KiB of their descriptions, and 1,000 values of their enums.
+// Names and values are read up to 128 bytes.
 func ParametersOf(info *schema.ToolInfo) []Parameter {
 	root, err := foreign.Guard(info.ToJSONSchema) // Eino panics on a nil parameter
 	if err != nil || root == nil {

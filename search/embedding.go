@@ -17,18 +17,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/vectors"
 )
 
-// Search by meaning. A sentence model turns the query and every tool into vectors. A tool's
-// score is the cosine of the angle between its vector and the query's.
+// Search by meaning. A sentence model turns the query and every tool into vectors of length 1. A tool's score is
+// their dot product, which is the cosine of the angle between them.
 //
 //	build:  document -- embeddingText --> text -- Store, else Embedder --> vector
 //	query:  text -- recent queries, else Embedder --> vector -- dot product --> every tool's vector
 //
-// Vectors are scaled to length 1, so a dot product is the cosine. A search goes through all of them:
-// at 512 numbers each, 10,000 tools take a few milliseconds. Any model takes longer for the query, and
-// an approximate index would sometimes be wrong.
-//
-// The names of parameters belong to a tool's text, and their descriptions do not: a sentence encoder mixes
-// everything it reads.
+// At 512 numbers each, 10,000 tools take a few milliseconds. Any model takes longer for the query, and an approximate
+// index would sometimes be wrong. The descriptions of parameters do not belong to a tool's text: a sentence encoder
+// mixes everything it reads.
 
 const (
 	defaultEmbeddingBatch       = 10
@@ -45,12 +42,11 @@ type EmbeddingOptions struct {
 	// Embedder turns texts into vectors. It must be safe for concurrent use.
 	Embedder embedding.Embedder
 
-	// BatchSize is the maximum number of texts in one call of the Embedder when the catalog
-	// is built. Zero means 10, which every service known to us accepts; some refuse more.
+	// BatchSize is the maximum number of texts in one call of the Embedder when the catalog is built. Zero means 10,
+	// which every service known to us accepts.
 	BatchSize int
 
-	// Concurrency is the maximum number of concurrent calls of the Embedder when the
-	// catalog is built. Zero means 4.
+	// Concurrency is the maximum number of concurrent such calls. Zero means 4.
 	Concurrency int
 
 	// Progress is called with the number of the catalog's distinct texts that have their
@@ -58,49 +54,41 @@ type EmbeddingOptions struct {
 	// and never concurrently. Nil means no calls.
 	Progress func(done, total int)
 
-	// Store keeps vectors from one process to the next, so only new texts are embedded.
-	// NewFileStore returns a store. Nil means that only the searcher keeps the vectors. A Store
-	// needs Model.
-	//
-	// A store that fails does not fail the index. The rest of the build does without it,
-	// and OnStoreError is called.
+	// Store keeps vectors from one process to the next; NewFileStore returns one. It needs Model. If it fails,
+	// OnStoreError is called, and the rest of the build does without it. Nil means that only the searcher keeps the
+	// vectors.
 	Store        VectorStore
 	OnStoreError func(err error) // never called concurrently; nil means no calls
 
-	// Model names the model that makes the vectors, such as "text-embedding-3-small/512".
-	// Vectors stored under one Model are never used under another. Change Model with
-	// anything that changes the vectors. Only a Store needs it.
+	// Model names the model that makes the vectors, such as "text-embedding-3-small/512". Change it with anything
+	// that changes the vectors. Only a Store needs it.
 	Model string
 
 	// MinScore is the cosine that a match must exceed. Zero means 0, which nearly every tool
 	// exceeds with most models. A good minimum depends on the model.
 	MinScore float64
 
-	// QueryTimeout is how long one query may wait for its vector. After that the search
-	// fails and the catalog uses its fallback. Zero means 10 s. Negative means as long as
-	// the context allows.
+	// QueryTimeout is how long one query may wait for its vector before the search fails. Zero means 10 s. Negative
+	// means as long as the context allows.
 	QueryTimeout time.Duration
 
-	// QueryCache is the number of recent queries whose vectors are kept. Zero means 256.
-	// Negative means none.
+	// QueryCache is how many recent queries keep their vectors. Zero means 256. Negative means none.
 	QueryCache int
 }
 
-// Embedding is the Indexer that ranks tools by how near their meaning is to the query's,
-// according to e, with the defaults of EmbeddingOptions. It finds tools that share no
-// word with the query, but misses names and rare words that a word search finds.
-// Hybrid(BM25, Embedding(e)) is best.
+// Embedding is the Indexer that ranks tools by how near their meaning is to the query's, according to e, with the
+// defaults of EmbeddingOptions. It finds tools that share no word with the query, but misses names and rare words
+// that a word search finds. Hybrid(BM25, Embedding(e)) is best.
 //
-// The text of a tool is its name, description, hint, aliases, tags and the names of its
-// parameters. A query is embedded unchanged. Both are cut at 1000 code points. The score is
-// the cosine. A match must score above 0. Ties go by the order of the documents.
+// The text of a tool is its name, description, hint, aliases, tags and the names of its parameters. It and the query
+// are cut at 1000 code points. The score is the cosine. A match must score above 0. Ties go by the order of the
+// documents.
 //
-// The Indexer fails if e fails or returns unusable vectors: a wrong number of vectors,
-// vectors of different lengths, empty or zero vectors, NaN or infinite numbers. The
-// Searcher fails if e fails or does not answer in time; the catalog then uses its fallback.
+// The Indexer fails if e fails or returns unusable vectors: a wrong number of vectors, vectors of different lengths,
+// empty or zero vectors, NaN or infinite numbers. The Searcher fails if e fails or does not answer in time.
 //
-// The searcher is a Rebuilder: for a catalog that changes, only new texts are embedded. e must give a
-// text the same vector as long as the catalog lives.
+// The searcher is a Rebuilder: for a catalog that changes, only new texts are embedded. e must give a text the same
+// vector as long as the catalog lives.
 func Embedding(e embedding.Embedder) Indexer { return EmbeddingOptions{Embedder: e}.Index }
 
 // embeddingIndex implements Searcher. It is immutable except for the recent queries.
@@ -118,8 +106,7 @@ func (o EmbeddingOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	return o.index(ctx, docs, nil)
 }
 
-// Rebuild implements Rebuilder. The texts are made again rather than kept, since a search does
-// not need them.
+// Rebuild makes the texts again rather than keep them, since a search does not need them.
 func (x *embeddingIndex) Rebuild(ctx context.Context, docs []Document) (Searcher, error) {
 	known := make(map[string][]float32, len(x.docs))
 	for i := range x.docs {
@@ -164,9 +151,8 @@ func (o EmbeddingOptions) index(ctx context.Context, docs []Document, known map[
 	return x, nil
 }
 
-// embeddingText is the text that is embedded for a tool: its name as words, then the other
-// fields. The general comes before the particular, because models give the beginning more
-// weight and texts are cut at the end.
+// embeddingText is the text that is embedded for a tool. The general comes before the particular, because models give
+// the beginning more weight and texts are cut at the end.
 func embeddingText(doc *Document) string {
 	var b strings.Builder
 	add := func(separator, text string) {
@@ -204,11 +190,10 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil || err != nil {
 		return Hits{}, err
 	}
-	return rank(ctx, &q, nil, len(x.docs), func(doc int) float64 { return above(x.cosine(vector, doc), x.options.MinScore) })
+	return rank(ctx, &q, nil, len(x.docs), x.options.MinScore, func(doc int) float64 { return x.cosine(vector, doc) })
 }
 
-// queryVector returns the query's vector. It is nil if the query is empty or there are
-// no tools.
+// queryVector returns the query's vector, or nil if the query is empty or there are no tools.
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
 	text := strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " ")
 	text = strings.TrimSpace(text)
@@ -218,7 +203,6 @@ func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, e
 	return x.recent.Of(ctx, text, func(ctx context.Context) ([]float32, error) { return x.embed(ctx, text) })
 }
 
-// embed asks the Embedder for the vector of a query.
 func (x *embeddingIndex) embed(ctx context.Context, text string) ([]float32, error) {
 	timed, cancel := foreign.WithTimeout(ctx, x.options.QueryTimeout)
 	defer cancel()
@@ -254,49 +238,41 @@ func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 	if vector == nil || err != nil {
 		return Explanation{}, err
 	}
-	cosine := x.cosine(vector, doc)
-	part := Contribution{Term: q.text(), Score: above(cosine, x.options.MinScore), Detail: "cosine of the query's and the tool's vectors"}
-	if part.Score == 0 {
-		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above %g", cosine, x.options.MinScore)
+	cosine, floor := x.cosine(vector, doc), x.options.MinScore
+	part := Contribution{Term: q.text(), Detail: fmt.Sprintf("the cosine, %.4f, is not above %g", cosine, floor)}
+	if cosine > floor {
+		part.Score, part.Detail = cosine, "cosine of the query's and the tool's vectors"
 	}
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }
 
 // Stores: where vectors are kept from one process to the next.
 
-// A VectorStore keeps vectors under keys. A key is made of the text and of
-// EmbeddingOptions.Model, so the vector under a key never changes. One store may serve any
-// number of catalogs and models.
+// A VectorStore keeps vectors under keys, which are made of the text and of EmbeddingOptions.Model: the vector under
+// a key never changes. One store may serve any number of catalogs and models. One build calls it from one goroutine
+// at a time, for at most 1000 keys. A store that several catalogs share must be safe for concurrent use.
 //
-// One build calls its store from one goroutine at a time. A store that several catalogs
-// share must be safe for concurrent use. A call asks for at most 1000 keys.
-//
-// A store may put off writing until the build ends. If it also has a method Flush() error,
-// the build calls Flush once after the last Save, even if the build fails.
+// A store may put off writing until the build ends. If it also has a method Flush() error, the build calls Flush once
+// after the last Save, even if the build fails.
 type VectorStore interface {
-	// Load returns the vector under each key, in the order of the keys. A vector is nil if
-	// the store does not have it.
+	// Load returns the vector under each key, in the order of the keys, or nil where there is none.
 	Load(ctx context.Context, keys []string) ([][]float32, error)
 
 	// Save keeps a vector under each key. It must not change or keep the slices.
 	Save(ctx context.Context, keys []string, vectors [][]float32) error
 }
 
-// NewFileStore returns a VectorStore in the file at path. It is safe for concurrent use, and has a
-// method Flush() error. The file and its folder need not exist. The first write makes them, readable
-// by their owner only. A file that is damaged or of another format is an error, and stays as it is.
+// NewFileStore returns a VectorStore in the file at path. It is safe for concurrent use, and has a method Flush()
+// error. The first write makes the file and its folder, readable by their owner only. A file that is damaged or of
+// another format is an error, and stays as it is.
 //
-// maxBytes is how large the file may grow. Zero means 256 MiB, which is 125,000 vectors of 512
-// dimensions. A larger file is an error. If the file would become larger, only the newest vectors
-// that fit into half of maxBytes are kept.
+// maxBytes is how large the file may grow. Zero means 256 MiB, which is 125,000 vectors of 512 dimensions. A larger
+// file is an error. If it would become larger, only the newest vectors that fit into half of maxBytes are kept.
 //
-// The store holds the file's vectors in memory from the first Load or Save until Flush. A build calls
-// Flush when it ends, and so must a program that calls Save itself. Every Save writes a file of up to
-// 1 MiB. A larger file is written when an eighth of it is new. A crash leaves either the old file or
-// the new one; at most that eighth must be embedded again.
-//
-// Processes may share the file. If two processes write it at the same time, the vectors that one of
-// them added may have to be embedded again.
+// The store holds the file's vectors in memory from the first Load or Save until Flush. A build calls Flush when it
+// ends, and so must a program that calls Save itself. Every Save writes a file of up to 1 MiB. A larger file is
+// written when an eighth of it is new. A crash leaves either the old file or the new one. If two processes write the
+// file at the same time, the vectors that one of them added may have to be embedded again.
 func NewFileStore(path string, maxBytes int64) VectorStore {
 	return &vectors.File{Path: path, MaxBytes: cmp.Or(max(maxBytes, 0), defaultStoreSize)}
 }

@@ -24,11 +24,9 @@ import (
 //	             likeness to the nearest part; a word that is like no part counts as 0. A
 //	             word that is written as a name counts as its parts: get_wether is two
 //
-// Names and queries are folded first: lower-cased, with "_" for blanks and hyphens. Names have a second
-// spelling, with "_" between camel-case parts too.
-//
-// Likeness is computed only for the distinct parts of all names, of which even a large catalog has
-// few. Tools are numbered in the order of their names, which breaks ties.
+// Names and queries are folded first: lower-cased, with "_" for blanks and hyphens. Names have a second spelling,
+// with "_" between camel-case parts too. Likeness is computed only for the distinct parts of all names, of which even
+// a large catalog has few. Tools are numbered in the order of their names, which breaks ties.
 
 const (
 	fuzzyByName      = 2
@@ -39,28 +37,25 @@ const (
 
 // FuzzyOptions configures Fuzzy. The zero value is a good default.
 type FuzzyOptions struct {
-	// MaxHits is the most hits of a search with a limit, however high the limit is. After the
-	// first few hits, tools that are only like a query are noise. Zero means 5. Negative means
-	// no bound.
+	// MaxHits is the most hits of a search with a limit, however high the limit is, since further tools are noise.
+	// Zero means 5. Negative means no bound.
 	MaxHits int
 
-	// MinLikeness is the least likeness of a word to a part of a name, where 1 is equal. Zero
-	// means 0.7. Above 1 means that no word is like a part: the text must contain the words.
+	// MinLikeness is the least likeness of a word to a part of a name, from 0 to 1. Zero means 0.7. Above 1 means
+	// that the text must contain the words.
 	MinLikeness float64
 }
 
-// Fuzzy is the Indexer for words that are misspelled or cut short: FuzzyOptions with all
-// defaults. It makes a good Config.Fallback.
+// Fuzzy is the Indexer for words that are misspelled or cut short, with the defaults of FuzzyOptions. It makes a good
+// Config.Fallback.
 //
-// Tools whose name contains the query come first (score 2 to 3), then tools that contain all of
-// its words (1 to 2), then tools with a part of the name like one of the words (under 1). Ties
-// go by name. A word with underscores or hyphens is like a name if its parts are like the
-// name's: get_wether finds get_weather. A search with a limit returns at most five hits; a search
-// without a limit returns all.
+// Tools whose name contains the query come first (score 2 to 3), then tools that contain all of its words (1 to 2),
+// then tools with a part of the name like one of the words (under 1). Ties go by name. A word with underscores or
+// hyphens is like a name if its parts are like the name's: get_wether finds get_weather. A search with a limit
+// returns at most five hits; a search without a limit returns all.
 //
-// The time of a query is proportional to the text of the catalog. Descriptions are read up to
-// 64 KiB, and names up to 128 bytes. Only the first 16 words of a query may be like a part; the
-// text must contain the others.
+// The time of a query is proportional to the text of the catalog. Descriptions are read up to 64 KiB, and names up to
+// 128 bytes. Only the first 16 words of a query may be like a part; the text must contain the others.
 func Fuzzy(ctx context.Context, docs []Document) (Searcher, error) {
 	return FuzzyOptions{}.Index(ctx, docs)
 }
@@ -79,7 +74,7 @@ type fuzzyIndex struct {
 // Index is an Indexer. See Fuzzy.
 func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	x := &fuzzyIndex{
-		docs: docs, docOf: docsByName(docs), tools: make([]fuzzyTool, len(docs)),
+		docs: docs, docOf: byName(ascending(len(docs)), docs), tools: make([]fuzzyTool, len(docs)),
 		floor: cmp.Or(o.MinLikeness, letters.DefaultLikeness), maxHits: max(cmp.Or(o.MaxHits, defaultFuzzyHits), 0),
 	}
 	ids := make(map[string]int)
@@ -132,8 +127,7 @@ func (t *fuzzyTool) share(query string) (share float64) {
 	return share
 }
 
-// place returns the field that contains a word, preferring the name to the description; "" means
-// neither.
+// place returns the field that contains a word, the name if both do, or "".
 func (t *fuzzyTool) place(w *letters.Word) string {
 	switch {
 	case strings.Contains(t.name, w.Folded) || strings.Contains(t.parts, w.Folded):
@@ -199,7 +193,8 @@ func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if q.Limit > 0 {
 		q.Limit = atMost(q.Limit, x.maxHits)
 	}
-	return rank(ctx, &q, x.docOf, len(x.docs), func(tool int) float64 { return x.tools[tool].score(&query, means[tool]) })
+	score := func(tool int) float64 { return x.tools[tool].score(&query, means[tool]) }
+	return rank(ctx, &q, x.docOf, len(x.docs), 0, score)
 }
 
 // score returns the score of the best of the three ways. mean is the score of the third way.

@@ -12,8 +12,7 @@ import (
 
 // Helpers that searchers share: from numbers to documents, and from scores to hits.
 
-// hitsOf returns the best as hits. docOf turns numbers into documents; nil means that the numbers are
-// documents.
+// hitsOf returns the best as hits. docOf turns numbers into documents; nil means that they are documents.
 func hitsOf(t *docset.Top, docOf []int32) []Hit {
 	best := t.Best()
 	hits := make([]Hit, len(best))
@@ -31,7 +30,7 @@ func asSearcher[S Searcher](s S, err error) (Searcher, error) {
 	return s, nil
 }
 
-// pick returns the documents with these numbers, and the numbers. It fails as setOf does.
+// pick returns the documents with these numbers, and the numbers.
 func pick(docs []Document, numbers []int) (picked []Document, docOf []int32, err error) {
 	if _, err := setOf(docs, numbers); err != nil {
 		return nil, nil, err
@@ -43,8 +42,7 @@ func pick(docs []Document, numbers []int) (picked []Document, docOf []int32, err
 	return picked, docOf, nil
 }
 
-// setOf returns the set of the documents with these numbers. It fails on numbers that are not
-// ascending or not of a document.
+// setOf returns the set of the documents with these numbers, which must be ascending.
 func setOf(docs []Document, numbers []int) (docset.Set, error) {
 	set := docset.New(len(docs))
 	for i, doc := range numbers {
@@ -56,7 +54,6 @@ func setOf(docs []Document, numbers []int) (docset.Set, error) {
 	return set, nil
 }
 
-// documentAt turns a number into a document. A nil docOf means that the numbers are documents.
 func documentAt(docOf []int32, number int) int {
 	if docOf == nil {
 		return number
@@ -64,9 +61,8 @@ func documentAt(docOf []int32, number int) int {
 	return int(docOf[number])
 }
 
-// rank scores documents by their n numbers and returns the best that the query allows. A score of 0 or
-// less is not a match.
-func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number int) float64) (Hits, error) {
+// rank scores documents by their n numbers and returns the best that the query allows. A match scores above floor.
+func rank(ctx context.Context, q *Query, docOf []int32, n int, floor float64, score func(int) float64) (Hits, error) {
 	best := docset.NewTop(q.Limit, n, nil)
 	total := 0
 	for number := range n {
@@ -76,7 +72,7 @@ func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number
 		if !q.Allows(documentAt(docOf, number)) {
 			continue
 		}
-		if s := score(number); s > 0 {
+		if s := score(number); s > floor {
 			total++
 			best.Add(s, int32(number))
 		}
@@ -87,15 +83,6 @@ func rank(ctx context.Context, q *Query, docOf []int32, n int, score func(number
 	return Hits{Hits: hitsOf(&best, docOf), Total: total}, nil
 }
 
-// above returns a score, or 0 for a score that is not above the floor and so is not a match.
-func above(score, floor float64) float64 {
-	if score > floor {
-		return score
-	}
-	return 0
-}
-
-// ascending returns the numbers from 0 to n-1.
 func ascending(n int) []int32 {
 	numbers := make([]int32, n)
 	for i := range numbers {
@@ -104,7 +91,7 @@ func ascending(n int) []int32 {
 	return numbers
 }
 
-// descriptionOf returns the description of a document that Keyword and Fuzzy read. The original name is a part of it.
+// descriptionOf returns what Keyword and Fuzzy read as the description.
 func descriptionOf(doc *Document) string {
 	description := naming.Cut(doc.Description, MaxDescriptionBytes)
 	if doc.Original != "" {
@@ -113,16 +100,10 @@ func descriptionOf(doc *Document) string {
 	return description
 }
 
-// docsByName returns the documents in the order of their names.
-func docsByName(docs []Document) []int32 {
-	docOf := ascending(len(docs))
-	sortByName(docOf, docs)
-	return docOf
-}
-
-// sortByName sorts numbers of documents by the documents' names.
-func sortByName(docOf []int32, docs []Document) {
+// byName sorts numbers of documents by the documents' names.
+func byName(docOf []int32, docs []Document) []int32 {
 	slices.SortStableFunc(docOf, func(a, b int32) int { return strings.Compare(docs[a].Name, docs[b].Name) })
+	return docOf
 }
 
 // allHolding returns the documents that have all words. words is not empty.

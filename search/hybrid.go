@@ -17,24 +17,21 @@ import (
 
 // Several searchers as one.
 //
-// Each part has its own scale: BM25 has no upper end, a cosine lies between 0.2 and 0.6 for
-// most tools and most models. What can be compared is how far a tool stands out among the
-// others. So a score is measured in standard deviations from a mean, once over the part's
-// best 1000 hits and once over the whole catalog, where all tools but the hits score 0. A
-// part adds to a tool's score
+// Each part has its own scale: BM25 has no upper end, and most cosines lie between 0.2 and 0.6. What can be compared
+// is how far a tool stands out among the others: in standard deviations from a mean, once over the part's best 1000
+// hits and once over the whole catalog, where all tools but the hits score 0. A part adds to the score of a tool that
+// it finds
 //
 //	weight · ( ln(1 + e^h) + ln(1 + e^c) ) / 2    h = (score - mean) / deviation, of the hits
 //	                                              c = the same, of the catalog
 //
-// ln(1 + e^z) is nearly z for tools that stand out, and nearly 0 for the many others. So a
-// tool that both parts find middling does not outrank a tool that one part is sure of. A
-// part adds nothing to a tool that it does not find. With the mean of the hits alone, a word
-// search that finds three tools would count too little, because each is near their mean.
-// With the mean of the catalog alone, a sentence encoder would count too little, because
-// every tool is a hit.
+// ln(1 + e^z) is nearly z for tools that stand out, and nearly 0 for the many others. So a tool that both parts find
+// middling does not outrank a tool that one part is sure of. With the mean of the hits alone, a word search that
+// finds three tools would count too little, because each is near their mean. With the mean of the catalog alone, a
+// sentence encoder would, because every tool is a hit.
 //
-// Ranks, instead of scores, do not say how much better the first tool is than the second, and they
-// let a weak part override a strong one. docs/searchers.md says what other formulas find.
+// Ranks do not say how much better the first tool is than the second, and they let a weak part override a strong one.
+// docs/searchers.md says what other formulas find.
 
 const (
 	hybridDepth          = 1000
@@ -47,41 +44,35 @@ type HybridOptions struct {
 	// Parts are the searchers to combine, at least one.
 	Parts []Indexer
 
-	// Weights say how much each part counts, in the order of Parts. A weight is 0 or more.
-	// Nil means 0.3 for LSA, and 1 for every other part.
+	// Weights say how much each part counts, in the order of Parts, from 0. Nil means 0.3 for LSA, and 1 for every
+	// other part.
 	Weights []float64
 
-	// Depth is how many of a part's best hits count. Further hits are dropped, unless
-	// another part finds them. Depth does not depend on the query's limit: a limit only
-	// shortens the list. Zero means 1000. Negative means all.
+	// Depth is how many of a part's best hits count, whatever the query's limit. Further hits are dropped, unless
+	// another part finds them. Zero means 1000. Negative means all.
 	Depth int
 
-	// Timeout is how long a search waits for a part. A slower part counts as failed. Zero
-	// means 15 s. Negative means as long as the context allows.
+	// Timeout is how long a search waits for a part before the part counts as failed. Zero means 15 s. Negative means
+	// as long as the context allows.
 	Timeout time.Duration
 }
 
-// Hybrid is the Indexer that combines others, such as Hybrid(BM25, Embedding(e)), or
-// Hybrid(BM25, LSA) where there is no embedder. It uses the defaults of HybridOptions. A
-// tool's score is the sum over the parts of how far the tool stands out in the part's scores.
-// A tool whose name the query spells out comes first. Ties go by the order of the documents.
+// Hybrid is the Indexer that combines others, such as Hybrid(BM25, Embedding(e)), or Hybrid(BM25, LSA) where there is
+// no embedder. It uses the defaults of HybridOptions. A tool's score is the sum over the parts of how far the tool
+// stands out in the part's scores. A tool whose name the query spells out comes first. Ties go by the order of the
+// documents.
 //
-// Parts are built and searched at the same time. If a part fails, panics or does not answer
-// in time, the hits come from the others. Hits.Partial then says what failed, and the
-// catalog reports it as SearchEvent.Err. The search fails only if no part answers. A part
-// that cannot search by the query (QueryError) is left out. If that applies to every part,
-// the search returns the QueryError. A part that fails when the catalog is built fails the
-// build.
+// Parts are built and searched at the same time. If a part fails, panics or does not answer in time, the hits come
+// from the others, and Hits.Partial says what failed. The search fails only if no part answers. A part that cannot
+// search by the query is left out; if no part can, the search returns its QueryError. A part that fails when the
+// catalog is built fails the build.
 //
-// Result.Total is the number of tools that any part has among its best 1000.
+// Result.Total is the number of tools that any part has among its best 1000. A part that returns fewer hits than a
+// limit asks for, as Fuzzy does, is asked again without a limit. A searcher of your own around BM25 or LSA gets the
+// weight 1, and does not tell the Hybrid which tools a query names; the Hybrid then indexes the names itself.
 //
-// A part that returns fewer hits than a limit asks for, as Fuzzy does, is asked again without a
-// limit. A searcher of your own around BM25 or LSA gets the weight 1, and does not tell the Hybrid
-// which tools a query names; the Hybrid then indexes the names itself.
-//
-// The searcher is a Restricter. It restricts the parts that are Restricters, and asks the other
-// parts with Query.Allowed. It is a Rebuilder, which rebuilds the parts that are Rebuilders and
-// builds the others anew.
+// The searcher is a Restricter, which restricts the parts that are Restricters and asks the others with
+// Query.Allowed. It is a Rebuilder, which rebuilds the parts that are Rebuilders and builds the others anew.
 func Hybrid(parts ...Indexer) Indexer { return HybridOptions{Parts: parts}.Index }
 
 // hybrid implements Searcher. It is immutable.
@@ -90,15 +81,9 @@ type hybrid struct {
 	docs    []Document
 	within  docset.Set // the documents that are searched; nil means all
 	count   int        // how many documents are searched
-	names   namer
+	names   *bm25      // knows the names of the tools
 	parts   []hybridPart
 	lift    float64 // multiplies the bonus of a tool that the query names; no sum exceeds it
-}
-
-// A namer knows the names of the tools.
-type namer interface {
-	// named returns the tools whose names a query spells out or begins. It ignores Allowed.
-	named(q Query) map[int]letters.Tier
 }
 
 type hybridPart struct {
@@ -137,7 +122,10 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 		if err := part.become(ctx, func(ctx context.Context) (Searcher, error) { return index(ctx, own) }); err != nil {
 			return err
 		}
-		part.name = partName(part.searcher, i)
+		part.name = fmt.Sprintf("part %d", i+1)
+		if named, ok := part.searcher.(fmt.Stringer); ok {
+			part.name = naming.OneLine(named.String(), 64)
+		}
 		if o.Weights != nil {
 			part.weight = o.Weights[i]
 		} else if _, isLSA := part.searcher.(*lsa); isLSA {
@@ -152,11 +140,10 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 	for i := range h.parts {
 		h.lift += h.parts[i].weight
 	}
-	return asSearcher(h, h.findNamer(func() (*bm25, error) { return BM25Options{}.index(ctx, docs) }))
+	return asSearcher(h, h.findNames(func() (*bm25, error) { return BM25Options{}.index(ctx, docs) }))
 }
 
-// eachPart calls f for all parts at the same time. The first error, which names the part and what was
-// done with it, is the result.
+// eachPart calls f for all parts at the same time. Its error names the part and what was done with it.
 func (h *hybrid) eachPart(ctx context.Context, doing string, f func(ctx context.Context, part *hybridPart, i int) error) error {
 	return foreign.InParallel(ctx, len(h.parts), len(h.parts), func(ctx context.Context, i int) error {
 		if err := f(ctx, &h.parts[i], i); err != nil {
@@ -175,16 +162,29 @@ func (p *hybridPart) become(ctx context.Context, build func(ctx context.Context)
 	return err
 }
 
-// findNamer finds the first part that knows the names of the tools, or builds an index for that.
-func (h *hybrid) findNamer(index func() (*bm25, error)) (err error) {
-	for i := range h.parts {
-		if names, ok := h.parts[i].searcher.(namer); ok {
-			h.names = names
-			return nil
+// findNames borrows the index of a part that is BM25, or builds one.
+func (h *hybrid) findNames(index func() (*bm25, error)) (err error) {
+	if h.names = borrowed([]Searcher{h}, func(*bm25) bool { return true }); h.names == nil {
+		h.names, err = index()
+	}
+	return err
+}
+
+// borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or nil. An
+// Indexer may leave out documents or add words before it calls another Indexer.
+func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool) *T {
+	searchers = slices.Clone(searchers)
+	for i := 0; i < len(searchers); i++ {
+		if index, ok := any(searchers[i]).(*T); ok && willDo(index) {
+			return index
+		}
+		if h, ok := searchers[i].(*hybrid); ok {
+			for _, part := range h.parts {
+				searchers = append(searchers, part.searcher)
+			}
 		}
 	}
-	h.names, err = index()
-	return err
+	return nil
 }
 
 // Restrict implements Restricter. The means and deviations of the parts are those over these documents.
@@ -206,7 +206,7 @@ func (h *hybrid) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return asSearcher(&r, r.findNamer(func() (*bm25, error) { return BM25Options{}.restricted(ctx, h.docs, docs) }))
+	return asSearcher(&r, r.findNames(func() (*bm25, error) { return BM25Options{}.restricted(ctx, h.docs, docs) }))
 }
 
 func (o *HybridOptions) check() error {
@@ -227,21 +227,10 @@ func (o *HybridOptions) check() error {
 	return nil
 }
 
-// partName is the part's own name, or else its number.
-func partName(s Searcher, i int) string {
-	if named, ok := s.(fmt.Stringer); ok {
-		return naming.OneLine(named.String(), 64)
-	}
-	return fmt.Sprintf("part %d", i+1)
-}
-
 func (h *hybrid) String() string { return "Hybrid" }
 
-// named tells the tools that a query names also to a hybrid of this one.
-func (h *hybrid) named(q Query) map[int]letters.Tier { return h.names.named(q) }
-
 func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
-	named := h.named(q)
+	named := h.names.named(q)
 	lists, partial, err := h.ask(ctx, q, named)
 	if err != nil {
 		return Hits{}, err
@@ -281,22 +270,20 @@ type partHits struct {
 	in      spread // of the whole catalog; all tools but those with a score have 0
 }
 
-// adds is what the part adds to a tool that it gave this score: the mean of ln(1 + e^z) for the two
-// deviations z, which is more than 0, times the weight.
+// adds is what the part adds to a tool that it gave this score. It is more than 0.
 func (p *partHits) adds(score float64) float64 {
 	among, in := p.deviations(score)
 	return float64(p.part.weight * ((soft(among) + soft(in)) / 2))
 }
 
-// deviations returns how far a score is above the mean of the scores and above the mean of the
-// catalog, in standard deviations. A score above all of these counts as the highest of them.
+// deviations returns how far a score stands out among the hits and in the catalog. A score above all of these counts
+// as the highest of them.
 func (p *partHits) deviations(score float64) (among, in float64) {
 	score = min(score, p.highest)
 	return p.among.standard(score), p.in.standard(score)
 }
 
-// ask searches all parts at the same time. It fails if no part answers. partial says which
-// parts failed while others answered.
+// ask searches all parts at the same time. It fails if no part answers.
 func (h *hybrid) ask(ctx context.Context, q Query, named map[int]letters.Tier) (lists []partHits, partial, err error) {
 	allowed := q.Allowed
 	if q.Limit = max(h.options.Depth, 0); q.Allowed != nil {
@@ -369,8 +356,7 @@ func (p *partHits) read(hits []Hit, h *hybrid, allowed func(doc int) bool, named
 	p.among, p.in = spreadOf(scores, len(scores)), spreadOf(scores, h.count)
 }
 
-// failure joins the errors of the parts. They are partial if any part answered. A part that
-// cannot search by the query has not failed.
+// failure joins the errors of the parts. A part that cannot search by the query has not failed.
 func failure(lists []partHits) (partial, err error) {
 	answered := false
 	var wrong *QueryError
@@ -396,13 +382,12 @@ func failure(lists []partHits) (partial, err error) {
 	}
 }
 
-// Explain implements Explainer. It searches the parts as Search does.
 func (h *hybrid) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(h.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
 	q.Allowed = nil
-	named := h.named(q)
+	named := h.names.named(q)
 	lists, _, err := h.ask(ctx, q, named)
 	if err != nil {
 		return Explanation{}, err
@@ -462,8 +447,7 @@ func spreadOf(scores []float64, n int) spread {
 	return s
 }
 
-// standard returns how far a score is above the mean, in standard deviations. It is 0 if
-// all scores are equal.
+// standard returns how far a score is above the mean, or 0 if all scores are equal.
 func (s spread) standard(score float64) float64 {
 	if s.deviation == 0 {
 		return 0

@@ -12,28 +12,25 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// The default keyword scorer. The scores are those of Eino's own tool_search bit for bit, so a model
-// tuned to Eino's behaves the same with them. Each keyword, lower-cased, earns a tool the best of four
-// tiers:
+// The default keyword scorer. The scores are those of Eino's own tool_search bit for bit. Each keyword, lower-cased,
+// earns a tool the best of four tiers:
 //
 //	10  a part of its name equals the keyword      issue   ~ create_issue
 //	 5  a part of its name contains it             iss     ~ create_issue
 //	 3  its full name contains it                  e_issue ~ create_issue
 //	 2  its description contains it                bug     ~ "Opens a bug report"
 //
-// A tool's score is the sum over the keywords. A keyword typed twice counts twice. Equal scores
-// are ordered by name. A tool with the score 0 does not match. The numbers are not derived from
-// anything. They say that a whole word of the name counts as much as five mentions in prose.
+// A tool's score is the sum over the keywords; a keyword typed twice counts twice. Equal scores are ordered by name.
+// The numbers are not derived from anything. A whole word of the name counts as much as five mentions in prose.
 //
-// The index searches the vocabulary instead of every tool's text. A keyword contains no white space, so it
-// can occur only in a part of a name, in a segment of a name between underscores, or in a white-space
-// field of a description. Even a large catalog contains few distinct words of these kinds:
+// The index searches the vocabulary instead of every tool's text. A keyword contains no white space, so it can occur
+// only in a part of a name, in a segment of a name between underscores, or in a white-space field of a description:
 //
 //	keyword -- suffix array --> words that contain it -- postings --> tools
 //
-// The text of the suffix array is the distinct words, each with a line break. Every word leads to a posting
-// list for each place where it occurs. Tools are numbered in the order of their names, so the tie-break
-// compares numbers. The lists are walked from the best tier down, and the first visit to a tool counts.
+// The text of the suffix array is the distinct words, each with a line break. Every word leads to a posting list for
+// each place where it occurs. Tools are numbered in the order of their names, so the tie-break compares numbers. The
+// lists are walked from the best tier down, and the first visit to a tool counts.
 
 // The points of the tiers.
 const (
@@ -65,17 +62,15 @@ type keywordIndex struct {
 	scratch  sync.Pool
 }
 
-// Keyword is the Indexer of the default keyword scorer. The time of a query is proportional to
-// the number of tools that match, not to the size of the catalog. The memory is about the size
-// of the catalog's names and distinct words.
-//
+// Keyword is the Indexer of the default keyword scorer. The time of a query is proportional to the number of tools
+// that match, not to the size of the catalog. The memory is about the size of the catalog's names and distinct words.
 // Descriptions are read up to 64 KiB.
 func Keyword(ctx context.Context, docs []Document) (Searcher, error) {
 	return asSearcher(newKeywordIndex(ctx, docs))
 }
 
 func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error) {
-	x := &keywordIndex{docs: docs, docOf: docsByName(docs), names: make([]string, len(docs))}
+	x := &keywordIndex{docs: docs, docOf: byName(ascending(len(docs)), docs), names: make([]string, len(docs))}
 	ids := make(map[string]int32)
 	var text []byte // of the suffix array: no keyword contains a line break, so no hit spans two words
 	add := func(tool int, word string, place int) {
@@ -121,8 +116,8 @@ func newKeywordIndex(ctx context.Context, docs []Document) (*keywordIndex, error
 	return x, nil
 }
 
-// ReadQuery implements QueryReader. It reads a namespace in front of the text as a keyword, as
-// Eino does. A tool on which a required keyword scores 0 does not match.
+// ReadQuery reads a namespace in front of the text as a keyword, as Eino does. A tool on which a required keyword
+// scores 0 does not match.
 func (x *keywordIndex) ReadQuery(text string) Query {
 	q := ParseQuery(text)
 	if len(q.Required) > 0 {
@@ -131,8 +126,7 @@ func (x *keywordIndex) ReadQuery(text string) Query {
 	return q
 }
 
-// holdingPiece returns the documents that contain a word in their name or description, as a whole
-// word or as a piece of a longer word, ignoring case: those on which it scores.
+// holdingPiece returns the documents on which a word scores: those that contain it, or a longer word with it.
 func (x *keywordIndex) holdingPiece(word string) docset.Set {
 	s := x.scratch.Get().(*keywordScratch)
 	defer s.release()
@@ -182,7 +176,6 @@ type keywordCell struct {
 	score uint32
 }
 
-// release empties the scratch for another search.
 func (s *keywordScratch) release() {
 	for _, tool := range s.touched {
 		s.cells[tool] = keywordCell{}

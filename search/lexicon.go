@@ -6,12 +6,9 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/lexicon"
 )
 
-// The public side of a company's own lexicon. Package lexicon reads it and holds the
-// built-in words.
-
-// A Lexicon lists words and their substitutes: a company's own words, which come
-// first, and the built-in words. ParseLexicon makes a Lexicon. The zero Lexicon lists only the built-in
-// words. A Lexicon never changes and is safe for concurrent use.
+// A Lexicon lists words and their substitutes: a company's own words, which come first, and the built-in words.
+// ParseLexicon makes one; the zero Lexicon has only the built-in words. It never changes and is safe for concurrent
+// use.
 type Lexicon struct{ own *lexicon.Lexicon }
 
 // tables returns the lexicon with the built-in words. Nil and the zero Lexicon add none.
@@ -31,10 +28,9 @@ func (l *Lexicon) tables() *lexicon.Lexicon {
 //	== meanings     a word, a tab, what it means in English   pto<tab>paid leave; vacation
 //
 // The words of a line of spellings or synonyms substitute one another, and those of the thesaurus substitute the
-// first word of their line. Up to three meanings count, the best first, each of a few words. The first
-// word of a line of meanings is Chinese, or a single word of letters and digits.
-//
-// The text may be 1 MiB long, and a line 1 KiB. The error names the lines that are wrong, at most 20.
+// first word of their line. Up to three meanings count, the best first, each of a few words. The first word of a line
+// of meanings is Chinese, or a single word of letters and digits. The text may be 1 MiB long, and a line 1 KiB. The
+// error names the lines that are wrong, at most 20.
 func ParseLexicon(text string) (*Lexicon, error) {
 	own, err := lexicon.Parse(text)
 	if err != nil {
@@ -43,9 +39,8 @@ func ParseLexicon(text string) (*Lexicon, error) {
 	return &Lexicon{own}, nil
 }
 
-// Check lists the lines of a company's own lexicon that do nothing for the documents: lines whose
-// words are in no document, lines that map a word to itself, and lines that repeat another line. It says
-// each in English: "line 3: repeats line 2".
+// Check lists the lines of a company's own lexicon that do nothing for the documents: lines whose words are in no
+// document, lines that map a word to itself, and lines that repeat another: "line 3: repeats line 2".
 func (l *Lexicon) Check(ctx context.Context, docs []Document) ([]string, error) {
 	x, err := BM25Options{}.index(ctx, docs)
 	if err != nil {

@@ -16,16 +16,14 @@ import (
 //	build:  BM25's index -- impacts --> matrix of tools and terms -- internal/vectors --> vectors of tools, vectors of terms
 //	query:  terms, as BM25 reads them -- weight · idf · the term's vector --> sum -- dot product --> every tool
 //
-// Words of the same tools get similar vectors, so a query finds tools that say the
-// same in other words, as far as the catalog itself uses the words together. The vectors are
-// those of the 64 largest singular values of the matrix (Deerwester and others, Indexing by
-// Latent Semantic Analysis, 1990). A score is the cosine of the angle between the query's vector
-// and the tool's. Terms are weighted, corrected and translated as in BM25 (bm25_query.go). A row of
-// the matrix is divided by the root of its length; otherwise tools with long texts would determine
-// the topics.
+// Words of the same tools get similar vectors, so a query finds tools that say the same in other words, as far as the
+// catalog itself uses the words together. The vectors are those of the largest singular values of the matrix
+// (Deerwester and others, Indexing by Latent Semantic Analysis, 1990). Terms are weighted, corrected and translated
+// as in BM25 (bm25_query.go). A row of the matrix is divided by the root of its length; otherwise tools with long
+// texts would determine the topics.
 //
-// LSA alone finds less than BM25, because tools of one topic look alike. In a Hybrid it adds what the words
-// miss; docs/searchers.md says how much.
+// LSA alone finds less than BM25, because tools of one topic look alike. In a Hybrid it adds what the words miss;
+// docs/searchers.md says how much.
 
 const (
 	defaultLSADimensions = 64
@@ -36,26 +34,23 @@ const (
 
 // LSAOptions configures LSA. The zero value is a good default.
 type LSAOptions struct {
-	// Dimensions is how many numbers a vector has. Zero means 64. There are at most 512, and at
-	// most as many as tools.
+	// Dimensions is how many numbers a vector has, at most 512 and at most as many as tools. Zero means 64.
 	Dimensions int
 
 	// BM25 says how words are read and weighed. The zero value means BM25's defaults.
 	BM25 BM25Options
 }
 
-// LSA is the Indexer that ranks tools by the topics of the catalog, which it finds by latent
-// semantic analysis of the tools' words. It needs no embedder. It is meant as a part of a Hybrid:
-// Hybrid(BM25, LSA) finds more than BM25 for long requests, and for questions in a language other
-// than the tools'.
+// LSA is the Indexer that ranks tools by the topics of the catalog, which it finds by latent semantic analysis of the
+// tools' words, without an embedder. It is meant as a part of a Hybrid: Hybrid(BM25, LSA) finds more than BM25 for
+// long requests, and for questions in a language other than the tools'.
 //
-// The score is the cosine of two vectors. A match must score above 0. Ties go by the order of the
-// documents. A query without a word of the catalog finds nothing.
+// The score is the cosine of two vectors. A match must score above 0. Ties go by the order of the documents. A query
+// without a word of the catalog finds nothing.
 //
-// LSA contains a BM25 index. Building LSA takes three to seven times as long as the BM25 index
-// alone. A search compares the query with every tool. Each tool and each term of the catalog needs
-// 256 bytes on top of the BM25 index. The searcher is a Restricter. Restrict takes as long as
-// indexing the documents.
+// LSA contains a BM25 index, and building it takes three to seven times as long as that index alone. A search
+// compares the query with every tool. Each tool and each term of the catalog needs 256 bytes on top of the BM25
+// index. The searcher is a Restricter. Restrict takes as long as indexing the documents.
 func LSA(ctx context.Context, docs []Document) (Searcher, error) {
 	return LSAOptions{}.Index(ctx, docs)
 }
@@ -80,7 +75,7 @@ func (x *lsa) Restrict(ctx context.Context, docs []int) (Searcher, error) {
 	return x.options.over(ctx, words, err)
 }
 
-// over makes the searcher over the index of its words, unless that failed.
+// over makes the searcher over the index of its words.
 func (o LSAOptions) over(ctx context.Context, words *bm25, err error) (Searcher, error) {
 	if err != nil {
 		return nil, err
@@ -128,13 +123,12 @@ func matrixOf(words *bm25, order []int32) vectors.Sparse {
 
 func (x *lsa) String() string { return "LSA" }
 
-// read returns the query's terms, weighed, and its vector: the sum of the terms' vectors times their
-// weights. The vector is nil if the terms have no direction.
+// read returns the query's terms, weighed, and the sum of their vectors, or no vector if they have no direction.
 func (x *lsa) read(q Query) (terms []bm25Term, vector []float32) {
 	sum := make([]float32, x.tools.Width)
 	x.words.with(func(s *bm25Scratch) {
 		s.read(q)
-		for _, group := range s.query.groups {
+		for _, group := range s.groups {
 			for _, t := range group.terms {
 				weight := float32(t.weight) * x.words.IDF[t.id]
 				terms = append(terms, bm25Term{id: t.id, weight: float64(weight)})
@@ -152,8 +146,8 @@ func (x *lsa) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil {
 		return Hits{}, ctx.Err()
 	}
-	return rank(ctx, &q, x.words.docOf, len(x.words.docs), func(number int) float64 {
-		return above(x.cosine(vector, number), minLSAScore)
+	return rank(ctx, &q, x.words.docOf, len(x.words.docs), minLSAScore, func(number int) float64 {
+		return x.cosine(vector, number)
 	})
 }
 
@@ -161,7 +155,6 @@ func (x *lsa) cosine(vector []float32, number int) float64 {
 	return float64(vectors.Dot(vector, x.tools.Row(number)))
 }
 
-// maxExplainedTerms is how many terms an explanation names.
 const maxExplainedTerms = 5
 
 func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
@@ -174,17 +167,16 @@ func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error
 		return Explanation{}, ctx.Err()
 	}
 	cosine := x.cosine(vector, number)
-	part := Contribution{Term: q.text(), Score: above(cosine, minLSAScore)}
-	part.Detail = fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.tools.Width)
-	if part.Score == 0 {
-		part.Detail = fmt.Sprintf("the cosine, %.4f, is not above 0", cosine)
+	part := Contribution{Term: q.text(), Detail: fmt.Sprintf("the cosine, %.4f, is not above 0", cosine)}
+	if cosine > minLSAScore {
+		part.Score = cosine
+		part.Detail = fmt.Sprintf("cosine of the query's and the tool's vectors, %d dimensions", x.tools.Width)
 	}
 	part.Detail += x.shares(terms, number)
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, ctx.Err()
 }
 
-// shares says how much the terms that count most add to the cosine, or subtract from it, in percent of
-// what all terms add.
+// shares says how much the terms that count most add to the cosine, in percent of what all terms add.
 func (x *lsa) shares(terms []bm25Term, number int) string {
 	sum := 0.0
 	for i := range terms {

@@ -15,9 +15,8 @@ import (
 //
 //	text -- Read --> Text to rank by, Required words, Namespace -- Narrow --> Allowed
 
-// A Narrower knows which of its documents have a word and which are of a namespace. It is
-// safe for concurrent use. It borrows its indexes from searchers, or builds them when they are
-// first needed; a Narrower that is not used costs nothing.
+// A Narrower knows which of its documents have a word and which are of a namespace. It is safe for concurrent use. It
+// borrows its indexes from searchers, or builds them when they are first needed.
 type Narrower struct {
 	docs       []Document
 	namespaces func() map[string][]int32 // folded namespace -> documents
@@ -25,9 +24,8 @@ type Narrower struct {
 	words      func() *bm25
 }
 
-// NewNarrower returns the Narrower of docs, which it keeps and does not change. The Narrower
-// borrows the indexes of searchers that were built from the same documents; searchers may be
-// empty.
+// NewNarrower returns the Narrower of docs, which it keeps and does not change. It borrows the indexes of searchers
+// that were built from the same documents.
 func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	n := &Narrower{docs: docs}
 	n.namespaces = sync.OnceValue(func() map[string][]int32 {
@@ -58,30 +56,12 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	return n
 }
 
-// borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or nil. An
-// Indexer may leave out documents or add words before it calls another Indexer.
-func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool) *T {
-	searchers = slices.Clone(searchers)
-	for i := 0; i < len(searchers); i++ {
-		if index, ok := any(searchers[i]).(*T); ok && willDo(index) {
-			return index
-		}
-		if h, ok := searchers[i].(*hybrid); ok {
-			for _, part := range h.parts {
-				searchers = append(searchers, part.searcher)
-			}
-		}
-	}
-	return nil
-}
-
 // Keyword returns a Keyword searcher of the documents, which is built when it is first needed.
 func (n *Narrower) Keyword() Searcher { return n.pieces() }
 
-// Read reads a text as s does if s is a QueryReader, and by the common rule otherwise; s may be
-// nil. namespace is an argument beside the text; "" means no argument. A namespace in front of
-// the text counts only if filter allows a document of it; a nil filter allows all documents.
-// Narrow resolves the demands of the query.
+// Read reads a text as s does if s is a QueryReader, and by the common rule otherwise; s may be nil. namespace is an
+// argument beside the text, or "". A namespace in front of the text counts only if filter allows a document of it; a
+// nil filter allows all documents. Narrow resolves the demands of the query.
 func (n *Narrower) Read(s Searcher, text, namespace string, filter func(doc int) bool) Query {
 	if reader, ok := s.(QueryReader); ok {
 		q := reader.ReadQuery(text)
@@ -113,9 +93,8 @@ func (n *Narrower) cutNamespace(text string, filter func(doc int) bool) (namespa
 	return prefix, rest
 }
 
-// Narrow resolves the demands of a query. Its new Allowed allows a document if the old Allowed
-// and filter do, and the document is of the Namespace and contains every Required word. A nil filter
-// allows all documents.
+// Narrow resolves the demands of a query. Its new Allowed allows a document if the old Allowed and filter do, and the
+// document is of the Namespace and contains every Required word. A nil filter allows all documents.
 func (n *Narrower) Narrow(q Query, filter func(doc int) bool) Query {
 	q.Allowed = both(q.Allowed, filter)
 	if q.Namespace != "" {
@@ -131,8 +110,7 @@ func (n *Narrower) Narrow(q Query, filter func(doc int) bool) Query {
 	return q
 }
 
-// holding returns the documents that have a word, by the common rule. The cost is proportional
-// to their number.
+// holding returns the documents that have a word, by the common rule.
 func (n *Narrower) holding(word string) docset.Set {
 	set := n.pieces().holdingPiece(word)
 	if inflected := n.words().holdingWord(word); inflected != nil {

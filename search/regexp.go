@@ -19,9 +19,9 @@ import (
 // Search by a regular expression, for models that know a pattern of the names they want:
 // "github.*issue", "^get_", "(create|update)_event".
 //
-// Package regexp needs time proportional to the text and to the compiled pattern, so the
-// product of the two is bounded. A short pattern can be large when compiled: (.......){1000}
-// compiles to 7,000 instructions. So its size is computed from the parsed pattern.
+// Package regexp needs time proportional to the text and to the compiled pattern, so the product of the two is
+// bounded. A short pattern can be large when compiled, as (.......){1000} is, so its size is computed from the parsed
+// pattern.
 
 const (
 	maxPatternBytes      = 256
@@ -35,28 +35,24 @@ type RegexpOptions struct {
 	// Descriptions also searches the descriptions of tools whose name does not match.
 	Descriptions bool
 
-	// CatalogOrder returns the tools in the order of the documents instead of the best first, as
-	// Eino v0.8 did. Names still come before descriptions. How much of a name the expression
-	// covers does not count.
+	// CatalogOrder returns the tools in the order of the documents instead of the best first, as Eino v0.8 did. Names
+	// still come before descriptions.
 	CatalogOrder bool
 }
 
-// Regexp is the Indexer that finds tools whose name matches a regular expression:
-// RegexpOptions with all defaults. The searcher is a QueryReader: the expression is the whole
-// text of the query, and "+" and ":" belong to it. The syntax is that of package regexp (RE2).
-// Case is ignored. The expression may match anywhere in the name, or in the original name of a tool that is shown
-// under another.
+// Regexp is the Indexer that finds tools whose name matches a regular expression, with the defaults of RegexpOptions.
+// The searcher is a QueryReader: the expression is the whole text of the query, and "+" and ":" belong to it. The
+// syntax is that of package regexp (RE2). Case is ignored. The expression may match anywhere in the name, or in the
+// original name of a tool that is shown under another.
 //
-// The score is 1 plus the share of the name that the leftmost-longest match covers. It is 0.5
-// if only the description matches; descriptions are an option. With them, a match of up to three
-// letters within a word counts a fifth. Ties go by name.
+// The score is 1 plus the share of the name that the leftmost-longest match covers. It is 0.5 if only the description
+// matches; descriptions are an option. With them, a match of up to three letters within a word counts a fifth. Ties
+// go by name.
 //
-// An expression that is wrong, longer than 256 bytes or too large once its counted
-// repetitions are written out is a QueryError, which tells the model what is wrong and in
-// which fragment. An expression may have 1,000 instructions. Above 268 KB of text to search, it
-// may have proportionally fewer, but always 100. Names are read up to 128 bytes, descriptions
-// up to 16 KiB. The searcher is a Restricter, so the text that a request may not see does not
-// count.
+// An expression that is wrong, longer than 256 bytes or too large once its counted repetitions are written out is a
+// QueryError, which tells the model what is wrong. An expression may have 1,000 instructions. Above 268 KB of text to
+// search, it may have proportionally fewer, but always 100. Names are read up to 128 bytes, descriptions up to 16
+// KiB. The searcher is a Restricter, so the text that a request may not see does not count.
 func Regexp(ctx context.Context, docs []Document) (Searcher, error) {
 	return RegexpOptions{}.Index(ctx, docs)
 }
@@ -69,7 +65,7 @@ func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 // over makes the searcher of some of the documents. docOf are their numbers, ascending.
 func (o RegexpOptions) over(docs []Document, docOf []int32) *regexpIndex {
 	if !o.CatalogOrder {
-		sortByName(docOf, docs)
+		byName(docOf, docs)
 	}
 	text := 1
 	for _, doc := range docOf {
@@ -115,7 +111,7 @@ func (x *regexpIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if err != nil || pattern == nil {
 		return Hits{}, err
 	}
-	return rank(ctx, &q, x.docOf, len(x.docOf), func(number int) float64 {
+	return rank(ctx, &q, x.docOf, len(x.docOf), 0, func(number int) float64 {
 		if ctx.Err() != nil { // one description may take a while
 			return 0
 		}
@@ -151,7 +147,6 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }
 
-// match returns where a document matches, and its score.
 func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	d := &x.docs[doc]
 	for _, name := range [...]string{naming.Cut(d.Name, naming.MaxBytes), naming.Cut(d.Original, naming.MaxBytes)} {
@@ -172,8 +167,8 @@ func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	return Contribution{}
 }
 
-// find returns where a pattern first matches, and what that counts. Of a pattern of words, a short match counts fully only if
-// it is no part of a word.
+// find returns where a pattern first matches, and what that counts. Of a pattern of words, a short match counts fully
+// only if it is no part of a word.
 func (x *regexpIndex) find(pattern *regexp.Regexp, text string) (first []int, weight float64) {
 	if first = pattern.FindStringIndex(text); !x.options.Descriptions || strings.ContainsAny(pattern.String()[len("(?i)"):], `.*+?()[]{}^$\`) {
 		return first, 1
@@ -187,8 +182,7 @@ func (x *regexpIndex) find(pattern *regexp.Regexp, text string) (first []int, we
 	return first, regexpPart
 }
 
-// compile compiles a model's pattern. It returns nil for an empty text, and a QueryError for a
-// pattern that is wrong or too large.
+// compile compiles a model's pattern. It returns nil for an empty text, and a QueryError for a wrong pattern.
 func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	switch {
 	case text == "":
@@ -212,14 +206,12 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-// patternError tells the model what is wrong with a pattern, and in which fragment.
 func patternError(err error) error {
 	var wrong *syntax.Error
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	switch wrong.Code {
-	case syntax.ErrLarge, syntax.ErrNestingDepth:
+	if wrong.Code == syntax.ErrLarge || wrong.Code == syntax.ErrNestingDepth {
 		return costlyPattern()
 	}
 	// Package syntax does not name a fragment if the pattern ends in a backslash.

@@ -20,21 +20,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Search in an engine. The index is in Elasticsearch, OpenSearch, Milvus, Redis or Qdrant,
-// and a query costs one request to the engine.
+// Search in an engine, such as Elasticsearch, OpenSearch, Milvus, Redis or Qdrant.
 //
 //	once        tools -- StoreDocuments --> indexer.Indexer --> engine
 //	a query     text --> retriever.Retriever --> engine's documents, at most Depth
 //	            --> tools of the catalog that the query allows, each tool once
 //	            --> hits, best first
 //
-// Only the ranking is left to the engine. The engine is another program: others may write
-// to its index, and it may be late, full or gone.
+// Only the ranking is left to the engine. It is another program: others may write to its index, and it may be late,
+// full or gone.
 //
-// Eino's contract says that documents come in the order of relevance, and that a higher Score is
-// more relevant. Some engines leave the score out, or return a distance, which grows from the best
-// document to the worst. So the engine's scores count only if all are positive numbers and they do
-// not simply grow along its order. Otherwise the score of a hit is 1/rank.
+// Eino's contract says that documents come in the order of relevance, and that a higher Score is more relevant. Some
+// engines leave the score out, or return a distance, which grows along that order. So scores count only if all are
+// positive numbers and they do not simply grow. Otherwise the score of a hit is 1/rank.
 
 const (
 	defaultRetrieverDepth   = 100 // twice what a model may ask for by default
@@ -50,42 +48,35 @@ type RetrieverOptions struct {
 	// Retriever searches the engine. It is required and must be safe for concurrent use.
 	Retriever retriever.Retriever
 
-	// Depth is how many documents the engine is asked for (retriever.WithTopK). It does not
-	// depend on the query's limit: a limit only shortens an answer and never changes it.
-	// Further documents in an answer are not read. Zero means 100.
+	// Depth is how many documents the engine is asked for (retriever.WithTopK), whatever the query's limit. Further
+	// documents in an answer are not read. Zero means 100.
 	//
-	// A query that does not allow every tool asks for five times as many. While the engine
-	// gives as many as it was asked for, and fewer than a tenth of Depth belong to tools that
-	// the query allows, it is asked again for five times as many. It is never asked for more
-	// than 10,000. If it fails then, the earlier documents count, and Hits.Partial says why.
+	// A query that does not allow every tool asks for five times as many. While the engine gives as many as it was
+	// asked for, and fewer than a tenth of Depth belong to tools that the query allows, it is asked again for five
+	// times as many, up to 10,000. If it fails then, the earlier documents count, and Hits.Partial says why.
 	Depth int
 
-	// Timeout is the longest time that a query waits for the engine, however often it asks.
-	// Zero means 10 seconds. Negative means as long as the context allows.
+	// Timeout is how long a query waits for the engine, however often it asks. Zero means 10 seconds. Negative means
+	// as long as the context allows.
 	Timeout time.Duration
 
-	// Options returns the options for Retrieve, such as retriever.WithIndex. A filter of the
-	// engine on q.Namespace saves documents that would be dropped here. q.Limit is 0. A TopK
-	// option is ignored. Options is called concurrently. Nil means no options.
+	// Options returns the options for Retrieve, such as retriever.WithIndex or a filter of the engine on q.Namespace.
+	// q.Limit is 0. A TopK option is ignored. Options is called concurrently. Nil means none.
 	Options func(q Query) []retriever.Option
 }
 
-// Retriever is the Indexer of a catalog that is stored in an engine. It uses the defaults
-// of RetrieverOptions. StoreDocuments writes the catalog to the engine. Building the
-// searcher sends no request to the engine.
+// Retriever is the Indexer of a catalog that StoreDocuments wrote to an engine, with the defaults of
+// RetrieverOptions. Building the searcher sends no request.
 //
-// A document of the engine belongs to a tool if its ID is the tool's name or the DocumentID
-// of that name, or else if MetaData[MetaName] is the name. Documents of unknown tools are
-// dropped. If several documents belong to one tool, the best counts. The demands of a query
-// are checked against the catalog, not against the engine's documents.
+// A document of the engine belongs to a tool if its ID is the tool's name or the DocumentID of that name, or else if
+// MetaData[MetaName] is the name. Documents of unknown tools are dropped. If several documents belong to one tool,
+// the best counts. The demands of a query are checked against the catalog, not against the engine's documents.
 //
-// The searcher is a Restricter: documents of other tools are dropped as those of unknown tools
-// are. The engine's own scores may still depend on all documents in the engine.
+// The searcher is a Restricter: documents of other tools are dropped as those of unknown tools are. The engine's own
+// scores may still depend on all documents in the engine.
 //
-// A query fails with the engine's error, or if the engine does not answer in time. The
-// catalog then answers from Config.Fallback or by keywords, and SearchEvent.Err says why.
-// One searcher sends at most 64 queries to the engine at once, and others wait. A query that
-// timed out counts until the engine returns.
+// A query fails with the engine's error, or if the engine does not answer in time. One searcher sends at most 64
+// queries to the engine at once, and others wait. A query that timed out counts until the engine returns.
 func Retriever(r retriever.Retriever) Indexer {
 	return RetrieverOptions{Retriever: r}.Index
 }
@@ -111,7 +102,6 @@ func (o RetrieverOptions) Index(ctx context.Context, docs []Document) (Searcher,
 	return x, ctx.Err()
 }
 
-// runInfo returns a component's name and type for Eino's callbacks.
 func runInfo(kind components.Component, component any) *callbacks.RunInfo {
 	typeName, _ := components.GetType(component)
 	return &callbacks.RunInfo{Component: kind, Type: typeName, Name: typeName + string(kind)}
@@ -155,8 +145,7 @@ type retrieval struct {
 
 func (x *retrieverIndex) String() string { return "Retriever" }
 
-// Search implements Searcher. Total counts only matches among the documents that the engine
-// was asked for.
+// Search counts only matches among the documents that the engine was asked for.
 func (x *retrieverIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	answer, err := x.retrieve(ctx, q)
 	if err != nil {
@@ -175,7 +164,7 @@ func (x *retrieverIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	return Hits{Hits: hits, Total: total, Partial: answer.partial}, nil
 }
 
-// Explain implements Explainer. It asks the engine once more.
+// Explain asks the engine once more.
 func (x *retrieverIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
@@ -195,8 +184,7 @@ func (x *retrieverIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }
 
-// retrieve asks the engine and reads its answer. A query without words has no hits, and the
-// engine is not asked.
+// retrieve asks the engine and reads its answer. It does not ask for a query without words.
 func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, error) {
 	words := strings.Fields(naming.CutWords(strings.ToValidUTF8(q.text(), " "), MaxQueryBytes))
 	answer := retrieval{text: strings.Join(words, " ")}
@@ -240,7 +228,6 @@ func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, er
 	}
 }
 
-// searches reports whether the document is among those that are searched.
 func (x *retrieverIndex) searches(doc int) bool { return x.within == nil || x.within.Has(doc) }
 
 // enough returns how many tools are enough for a query that drops tools.
@@ -254,8 +241,7 @@ func (x *retrieverIndex) enough(q *Query) int {
 	return n
 }
 
-// ask calls the retriever. It waits no longer than the context allows, even if the retriever
-// ignores it.
+// ask calls the retriever, and waits no longer than the context allows, even if the retriever ignores it.
 func (x *retrieverIndex) ask(ctx context.Context, q Query, text string, depth int) ([]*schema.Document, error) {
 	return foreign.Through(ctx, x.gate, func(ctx context.Context) ([]*schema.Document, error) {
 		var options []retriever.Option
@@ -268,8 +254,7 @@ func (x *retrieverIndex) ask(ctx context.Context, q Query, text string, depth in
 	})
 }
 
-// read turns the engine's documents into tools, best first. Ties go by name. ranked means that the
-// engine's scores do not count.
+// read turns the engine's documents into tools, best first. Ties go by name.
 func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, ranked bool) {
 	all := make([]retrieved, 0, len(documents))
 	for _, document := range documents {
@@ -289,8 +274,7 @@ func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, r
 	return slices.DeleteFunc(all, func(hit retrieved) bool { return !seen.Add(hit.doc) }), ranked
 }
 
-// areScores reports whether the engine's scores can be used: all are positive numbers, and
-// they are not distances.
+// areScores reports whether the engine's scores count: all are positive numbers, and they are not distances.
 func areScores(hits []retrieved) bool {
 	growing := true
 	for i, hit := range hits {
@@ -302,7 +286,6 @@ func areScores(hits []retrieved) bool {
 	return !growing || len(hits) == 0 || hits[0].score == hits[len(hits)-1].score
 }
 
-// toolOf finds the tool that a document belongs to.
 func (x *retrieverIndex) toolOf(document *schema.Document) (doc int, ok bool) {
 	if document == nil {
 		return 0, false

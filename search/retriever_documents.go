@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,17 +45,14 @@ const (
 	maxContentBytes = 32 << 10 // Milvus holds at most 64 KiB in a field, an embedder reads less
 )
 
-// documentSpace is the UUID namespace of DocumentID.
 var documentSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://github.com/eino-toolsearch/toolsearch"))
 
-// DocumentID is the ID of a tool's document in an engine. It is a UUID of version 5 and
-// depends only on the name. The name itself cannot be the ID, because engines restrict IDs:
-// Qdrant accepts UUIDs only, others refuse long IDs. In Python it is
+// DocumentID is the ID of a tool's document in an engine: a UUID of version 5, which depends only on the name. The
+// name itself cannot be the ID, because Qdrant accepts UUIDs only, and others refuse long IDs. In Python it is
 //
 //	uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_URL, "https://github.com/eino-toolsearch/toolsearch"), name)
 //
-// Two catalogs in one index share the documents of tools of the same name. Give each
-// catalog its own index.
+// Give each catalog an index of its own: in one index, tools of the same name share a document.
 func DocumentID(name string) string { return uuid.NewSHA1(documentSpace, []byte(name)).String() }
 
 // SchemaDocument is the document of a tool for an engine: DocumentID as ID, the text to
@@ -74,7 +70,7 @@ func SchemaDocument(doc Document) *schema.Document {
 	}
 	metadata := map[string]any{
 		MetaName: doc.Name, MetaNamespace: doc.Namespace,
-		MetaHash: hex.EncodeToString(sum.Sum(nil)),
+		MetaHash: fmt.Sprintf("%x", sum.Sum(nil)),
 	}
 	if len(doc.Tags) > 0 {
 		metadata[MetaTags] = slices.Clone(doc.Tags)
@@ -100,9 +96,6 @@ func documentContent(doc *Document) string {
 	line(strings.Join(doc.Tags, ", "))
 	line(naming.Cut(doc.Description, maxContentBytes))
 	for i := range doc.Parameters {
-		if b.Len() > maxContentBytes {
-			break
-		}
 		p := &doc.Parameters[i]
 		text := strings.TrimSpace(inWords(p.Name) + ": " + naming.Cut(p.Description, maxContentBytes))
 		if len(p.Enum) > 0 {
@@ -122,23 +115,20 @@ func inWords(name string) string {
 	return name + " " + words
 }
 
-// StoreDocuments writes the documents of a catalog into an engine, 100 in one call of the
-// indexer. SchemaDocument makes the documents. IDs follow from names, so writing again
-// overwrites instead of adding. The options are for the indexer's Store, such as
-// indexer.WithEmbedding.
+// StoreDocuments writes the documents of a catalog, made by SchemaDocument, into an engine, 100 in one call of the
+// indexer. IDs follow from names, so writing again overwrites instead of adding. The options are for the indexer's
+// Store, such as indexer.WithEmbedding.
 //
-// known maps DocumentID to MetaHash for the documents that the engine holds already. It is the
-// hashes of an earlier run, or read from the engine. A document with the same hash is not
-// written again. Nil means that everything is written. hashes is such a map of the catalog's
-// documents that the engine holds now.
+// known maps DocumentID to MetaHash for the documents that the engine holds already: the hashes of an earlier run, or
+// read from the engine. A document with the same hash is not written again. Nil means that everything is written.
+// hashes is such a map of the catalog's documents that the engine holds now.
 //
-// Documents of tools that have left the catalog stay in the engine, because eino's Indexer
-// cannot delete. The searcher Retriever drops them, but they take up places in the engine's
-// answers. gone are their IDs in known, sorted. The engine's own client can delete them.
+// Documents of tools that have left the catalog stay in the engine, because Eino's Indexer cannot delete. The
+// searcher Retriever drops them, but they take up places in the engine's answers. gone are their IDs in known,
+// sorted.
 //
-// An empty or repeated name is an error before anything is written. After that, the first
-// batch that fails ends the call, and hashes can be the known of another attempt. What the
-// indexers of eino-ext do otherwise is in docs/recipes/engine.md.
+// An empty or repeated name is an error before anything is written. After that, the first batch that fails ends the
+// call, and hashes can be the known of another attempt. docs/recipes/engine.md tells more.
 //
 // This Indexer writes the catalog when a middleware is built, and then searches the engine:
 //
@@ -182,8 +172,7 @@ func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, kn
 	return hashes, gone, nil
 }
 
-// compare finds the documents to write, and adds the hashes of the others. It returns indexes,
-// because the texts are made batch by batch.
+// compare finds the documents to write, by number, and adds the hashes of the others.
 func compare(docs []Document, known, hashes map[string]string) (changed []int, gone []string, err error) {
 	first := make(map[string]int, len(docs))
 	for i := range docs {

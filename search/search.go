@@ -39,11 +39,8 @@ const (
 	maxKeywords   = 64
 )
 
-// A Query is the input of a Searcher.
-//
-// A query may demand more than a ranking: required words, a namespace, or only tools that the
-// request may see. These demands are resolved into Allowed before a Searcher sees the query, in
-// the same way for all searchers. A [Narrower] does that by the common rule:
+// A Query is the input of a Searcher. Required words, a namespace and the tools that the request may see are resolved
+// into Allowed before a Searcher sees the query. A [Narrower] does that by the common rule:
 //
 //   - "+word" in the text: the tool's name or description contains the word, ignoring case, as
 //     Keyword finds it. Or any field of the tool (name, description, parameters, namespace,
@@ -60,12 +57,10 @@ type Query struct {
 	Keywords []string // the words of Text in the order typed, the required ones included
 	Limit    int      // most hits wanted; zero means all
 
-	// Allowed reports whether a document may be found. Nil means all documents. It is safe for
-	// concurrent use.
+	// Allowed reports whether a document may be found, and is safe for concurrent use. Nil means all.
 	Allowed func(doc int) bool
 
-	// Required and Namespace are already resolved into Allowed. A searcher may ignore them;
-	// they are for engines that filter by themselves.
+	// Both are already resolved into Allowed. They are for engines that filter by themselves.
 	Required  []string // the keywords that a tool must have
 	Namespace string   // only tools of this namespace; "" means all
 }
@@ -73,8 +68,7 @@ type Query struct {
 // Allows reports whether the document may be found.
 func (q *Query) Allows(doc int) bool { return q.Allowed == nil || q.Allowed(doc) }
 
-// String returns the query as a user could have typed it: the namespace, then every keyword,
-// with a "+" before the required keywords.
+// String returns the query as a user could have typed it: "namespace: word +required".
 func (q Query) String() string {
 	words := slices.Clone(q.Keywords)
 	for i, word := range words {
@@ -93,11 +87,8 @@ func (q *Query) text() string {
 	return cmp.Or(q.Text, strings.Join(q.Keywords, " "))
 }
 
-// ParseQuery reads a keyword query: words separated by white space, with "+word" for a word
-// that a tool must have. Text keeps the words without the "+". ParseQuery never fails; a text
-// without words gives a Query without keywords. It reads at most 4 KiB and keeps 64 keywords.
-//
-// ParseQuery does not resolve Required; a [Narrower] does.
+// ParseQuery reads a keyword query: words separated by white space, with "+word" for a word that a tool must have. It
+// never fails, reads at most 4 KiB and keeps 64 keywords. It does not resolve Required; a [Narrower] does.
 func ParseQuery(text string) Query {
 	text = cutQuery(text)
 	q := Query{Text: strings.TrimPrefix(text, "+"), Keywords: make([]string, 0, 8)}
@@ -147,8 +138,7 @@ type Hits struct {
 	// once. Nil means that nothing matches.
 	Hits []Hit
 
-	// Total is how many documents matched before the limit. Zero, or less than len(Hits), means
-	// len(Hits).
+	// Total is how many documents matched before the limit. Less than len(Hits) means len(Hits).
 	Total int
 
 	// Partial is the error of a part of the searcher that failed while the rest answered. A
@@ -165,62 +155,44 @@ type Searcher interface {
 	Search(ctx context.Context, q Query) (Hits, error)
 }
 
-// A QueryReader is a Searcher that reads a text by a rule of its own instead of the common rule
-// (see Query). Keyword reads "+word" as Eino does. Regexp reads the text as a pattern, and "+"
-// and ":" belong to the pattern.
-//
-// The searcher resolves the demands of its own rule into Allowed. Required and Namespace of the
-// Query it returns are resolved by the common rule. Namespace arguments and filters hold for
-// every searcher.
+// A QueryReader is a Searcher that reads a text by a rule of its own instead of the common rule (see Query): Keyword
+// reads "+word" as Eino does, and Regexp reads a pattern, to which "+" and ":" belong. It resolves the demands of its
+// rule into Allowed. Required and Namespace of the Query it returns are resolved by the common rule.
 type QueryReader interface {
 	Searcher
-	// ReadQuery returns the query for a text of any length, without a limit. It returns no
-	// Keywords if the text is not natural language, such as a pattern.
+	// ReadQuery returns the query for a text of any length, without a limit, and without Keywords if the text is not
+	// natural language.
 	ReadQuery(text string) Query
 }
 
-// A Restricter is a Searcher in which a document's rank depends on the other documents, such as
-// on how many of them have a word. It can be restricted to some of its documents.
+// A Restricter is a Searcher in which a document's rank depends on the other documents, such as on how many of them
+// have a word. For a request that may not see every tool, a catalog asks a restricted searcher, and keeps it for
+// later requests with the same tools. A Restricter that is a QueryReader reads the text itself.
 //
-// Restrict returns a searcher of the documents with these numbers, which are ascending, each
-// number once. The documents keep their numbers, and the searcher answers as if it were built
-// from them alone: nothing in an answer depends on any other document. Restrict does not change
-// the Restricter, is safe for concurrent use and returns soon after ctx is done. It must not
-// keep docs.
-//
-// For a request that may not see every tool, a catalog asks the restricted searcher, and keeps
-// it for later requests with the same tools. If the Restricter is a QueryReader, it reads the
-// text itself. A searcher that ranks each document independently needs no Restrict, since
-// Query.Allowed says what may be found.
+// Restrict returns a searcher of the documents with these numbers, which are ascending, each once. The documents keep
+// their numbers, and no answer depends on any other document. Restrict does not change the Restricter, is safe for
+// concurrent use and returns soon after ctx is done. It must not keep docs.
 type Restricter interface {
 	Searcher
 	Restrict(ctx context.Context, docs []int) (Searcher, error)
 }
 
-// A Rebuilder is a Searcher that saves work when its catalog changes, such as embedding texts
-// that have not changed.
-//
-// Rebuild returns a searcher of other documents, which answers as if the Rebuilder's Indexer had
-// built it. What holds for an Indexer holds for Rebuild. The Rebuilder stays as it is and may be
-// searched meanwhile.
-//
-// A catalog with a Source calls Rebuild instead of the Indexer when the tools have changed.
+// A Rebuilder is a Searcher that saves work when its catalog changes, such as embedding texts that have not changed.
+// A catalog with a Source then calls Rebuild instead of the Indexer. What holds for an Indexer holds for Rebuild, and
+// the searcher answers as if the Indexer had built it. The Rebuilder stays as it is and may be searched meanwhile.
 type Rebuilder interface {
 	Searcher
 	Rebuild(ctx context.Context, docs []Document) (Searcher, error)
 }
 
-// A QueryError tells the model that a Searcher cannot search by a query, such as a pattern that
-// does not compile. It is the model's mistake, not a failure of the searcher. If a catalog's
-// searcher returns a QueryError, the catalog passes its Message on as Result.Message and asks
-// no other searcher. A QueryError of a fallback counts as no match, since the model may not
-// know of the fallback.
+// A QueryError tells the model that a Searcher cannot search by a query, such as a pattern that does not compile. If
+// a catalog's searcher returns a QueryError, the catalog passes its Message on as Result.Message and asks no other
+// searcher. A QueryError of a fallback counts as no match, since the model may not know of the fallback.
 type QueryError struct {
 	Message string // for the model: what is wrong, where, and what to do
 
-	// Key is the heading in prompt/ under which a catalog finds the message in its own
-	// language. Values fill it in: pairs of a placeholder and a text. An empty Key means that
-	// there is only Message.
+	// Key is the heading in prompt/ under which a catalog finds the message in its own language; "" means none.
+	// Values fill it in: pairs of a placeholder and a text.
 	Key    string
 	Values []string
 }
@@ -235,8 +207,8 @@ type Indexer func(ctx context.Context, docs []Document) (Searcher, error)
 // An Explainer is a Searcher that can explain its scores. All built-in searchers are Explainers.
 type Explainer interface {
 	Searcher
-	// Explain explains the score of one document for a query, whose limit does not
-	// count. Allowed does not count either. A document that does not match has the score 0.
+	// Explain explains the score of one document. The query's limit and Allowed do not count. A document that does
+	// not match has the score 0.
 	Explain(ctx context.Context, q Query, doc int) (Explanation, error)
 }
 
@@ -254,7 +226,7 @@ type Contribution struct {
 	Detail string  // how Score was computed
 }
 
-// String returns one line for the score and one line for each part.
+// String returns a line for the score and a line for each part.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.4g", e.Score)

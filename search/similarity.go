@@ -12,15 +12,12 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// Similarity search: how much of the query's text is in the tool's text, in order. Package letters
-// computes the ratio (blocks.go).
+// Similarity search: how much of the query's text is in the tool's text, in order, by the ratio of package letters
+// (blocks.go). Every word of the query that the text contains adds 0.12, about the ratio of a short query against a
+// short description, so one whole word outweighs letters that happen to be in order.
 //
-// Every word of the query that the text contains adds 0.12 to the ratio. That is about the
-// ratio of a short query against a short description, so one whole word outweighs letters
-// that happen to be in order.
-//
-// A query computes a ratio only where it can matter: the number of letters that two texts share, in
-// any order, bounds their ratio.
+// A query computes a ratio only where it can matter: the number of letters that two texts share, in any order, bounds
+// their ratio.
 
 const (
 	defaultWordBonus = 0.12
@@ -29,8 +26,8 @@ const (
 
 // SimilarityOptions configures Similarity. The zero value is a good default.
 type SimilarityOptions struct {
-	// WordBonus is added to the score for each word of the query that the tool's text contains,
-	// on the ratio's scale of 0 to 1. Zero means 0.12. Negative means no bonus.
+	// WordBonus is added to the ratio, from 0 to 1, for each word of the query that the tool's text contains. Zero
+	// means 0.12. Negative means no bonus.
 	WordBonus float64
 
 	// Floor is the score that a match must exceed. Zero means 0.05. Negative means 0: every text
@@ -41,16 +38,15 @@ type SimilarityOptions struct {
 	MaxHits int
 }
 
-// Similarity is the Indexer that ranks tools by the likeness of their text to the query, letter
-// by letter: SimilarityOptions with all defaults.
+// Similarity is the Indexer that ranks tools by the likeness of their text to the query, letter by letter, with the
+// defaults of SimilarityOptions.
 //
-// The text is the tool's name, description and hint, without empty ones, joined by spaces. The
-// score is the ratio of Python's difflib.SequenceMatcher, from 0 to 1, plus 0.12 for each word of
-// the query that the text contains. A score of 0.05 or less is not a match. Ties go by the order of
-// the documents.
+// The text is the tool's name, description and hint, joined by spaces. The score is the ratio of Python's
+// difflib.SequenceMatcher, from 0 to 1, plus 0.12 for each word of the query that the text contains. A score of 0.05
+// or less is not a match. Ties go by the order of the documents.
 //
-// The query is read up to 1024 code points, a text up to 4096. Memory is a few times the size
-// of the texts. The time of a query is proportional to the number of documents.
+// The query is read up to 1024 code points, a text up to 4096. Memory is a few times the size of the texts. The time
+// of a query is proportional to the number of documents.
 func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 	return SimilarityOptions{}.Index(ctx, docs)
 }
@@ -68,7 +64,6 @@ func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher
 	return x, nil
 }
 
-// similarityTextOf is what a query is compared with.
 func similarityTextOf(doc *Document) string {
 	whole := make([]string, 0, 4)
 	for _, s := range []string{doc.Name, doc.Original, doc.Description, doc.Hint} {

@@ -6,6 +6,7 @@ package anchor
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // A Plan is where the definitions of one model call belong.
@@ -22,7 +23,7 @@ type Tool struct {
 	Steps     []Step // what the requests before this one had of it
 	First     At     // where its definition goes if it has no steps
 	Gone      bool   // it cannot be called any more, and it is not in the list
-	MayChange bool   // the list's definition may be added if it differs from that of the last step
+	MayChange bool   // it may be taken back, or the list's definition be added if it differs from that of the last step
 }
 
 // A Step is what the conversation has of a tool at one place: a definition as the wire has it, or that
@@ -52,6 +53,11 @@ type planKey struct{}
 
 // With returns a context whose requests follow a plan.
 func With(ctx context.Context, plan *Plan) context.Context {
+	if other, ok := ctx.Value(planKey{}).(*Plan); ok && other.Search != plan.Search { // of another middleware
+		both := &Plan{Search: plan.Search, Tools: slices.Concat(other.Tools, plan.Tools), Now: plan.Now}
+		both.Report = func(r Report) { other.Report(r); plan.Report(r) }
+		return context.WithValue(ctx, planKey{}, both)
+	}
 	return context.WithValue(ctx, planKey{}, plan)
 }
 
@@ -72,7 +78,7 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, sent map[string][]Step, err
 	for i := range p.Tools {
 		t := &p.Tools[i]
 		raw, isListed := b.tools[t.Name]
-		if isListed == t.Gone {
+		if isListed == t.Gone || moved[t.Name] {
 			continue
 		}
 		var definition string
@@ -102,29 +108,33 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, sent map[string][]Step, err
 }
 
 // steps returns what a request has of a tool; nothing means that the tool stays in the list. definition is that of the list.
+// Of the places of one definition, the last counts. Where nothing changes, a tool has one definition.
 func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps []Step) {
+	add := func(next Step) {
+		_, ok := places.index(next.At)
+		if !ok || next.Wire != w.name || next.JSON != "" && w.nameOf([]byte(next.JSON)) != t.Name {
+			return
+		}
+		for n := len(steps) - 1; n >= 0 && (!w.changes || steps[n].JSON == next.JSON); n-- {
+			steps = steps[:n]
+		}
+		if len(steps) > 0 || next.JSON != "" {
+			steps = append(steps, next)
+		}
+	}
 	for _, step := range t.Steps {
-		if step.Wire != w.name || step.JSON != "" && w.nameOf([]byte(step.JSON)) != t.Name {
-			continue
-		}
-		if _, ok := places.index(step.At); !ok {
-			return nil
-		}
-		steps = append(steps, step)
+		add(step)
 	}
-	next := Step{At: p.Now, Wire: w.name, JSON: definition}
+	last := len(steps) - 1
 	switch {
-	case len(steps) == 0 && t.Gone:
-		return nil
-	case len(steps) == 0:
-		next.At = t.First
-	case steps[len(steps)-1].JSON == definition: // as it was, or taken back already
-		return steps
-	case !w.changes || !t.Gone && !t.MayChange && steps[len(steps)-1].JSON != "":
-		return steps
+	case last < 0 && !t.Gone:
+		add(Step{t.First, w.name, definition})
+	case last < 0 || steps[last].JSON == definition || !w.changes: // as it was, or taken back already
+	case t.MayChange:
+		add(Step{p.Now, w.name, definition})
 	}
-	if _, ok := places.index(next.At); ok {
-		steps = append(steps, next)
+	if last := len(steps) - 1; last >= 0 && steps[last].JSON == "" && !t.Gone { // it could not come again
+		return nil
 	}
 	return steps
 }

@@ -216,7 +216,7 @@ func TestMessages(t *testing.T) {
 	assert.Equal(t, []anchor.Step{{At: found, Wire: "messages", JSON: f.define("mail")}}, steps, "without the mark")
 
 	betas = func(r *http.Request) { r.Header["Anthropic-Beta"] = []string{"one"} }
-	gone := []anchor.Tool{{Name: "mail", Steps: steps, Gone: true}}
+	gone := []anchor.Tool{{Name: "mail", Steps: steps, Gone: true, MayChange: true}}
 	send(t, through, f.url, f.with(f.define("tool_search"), "", ""), gone, betas)
 	removal := `,{"role":"system","content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"mail"}}]}`
 	assert.Equal(t, f.with(f.define("tool_search"), block, removal), b.bodies[1], "a tool that is gone")

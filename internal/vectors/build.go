@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,17 +15,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// How texts become vectors. Known vectors are taken first, then the store's vectors. The embedder
-// makes the missing vectors in batches. Every batch is saved at once, so an interrupted build continues
-// where it stopped.
+// How texts become vectors: from the known vectors, then the store, then the embedder, in batches. Every batch is
+// saved at once, so an interrupted build continues where it stopped.
 
 const storeBatch = 1000 // keys in one call of a store
-
-// vectorKey is 64 hexadecimal digits. The lengths keep the model and the text apart.
-func vectorKey(model, text string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "toolsearch vector 1 %d %d %s%s", len(model), len(text), model, text))
-	return hex.EncodeToString(sum[:])
-}
 
 // Options are what Make needs. search.EmbeddingOptions describes the fields.
 type Options struct {
@@ -53,19 +45,19 @@ type build struct {
 	total   int                  // texts
 }
 
-// errDimensions means that the known or the stored vectors come from a model other than
-// the embedder's.
+// errDimensions means that the known or the stored vectors come from a model other than the embedder's.
 var errDimensions = errors.New("vectors of different dimensions")
 
-// Make returns the vectors of texts, scaled to length 1. An empty text gets none. The result may contain
-// known vectors, which Make does not change.
+// Make returns the vectors of texts, scaled to length 1; an empty text gets none. It does not change known vectors.
 func (o Options) Make(ctx context.Context, texts []string, known map[string][]float32) (map[string][]float32, error) {
 	b := &build{Options: o, vectors: make(map[string][]float32)}
 	if foreign.IsNil(o.Store) {
 		b.Store = nil
 	}
 	err := b.run(ctx, texts, known)
-	b.flush()
+	if store, ok := b.Store.(interface{ Flush() error }); ok {
+		b.saved(store.Flush)
+	}
 	if errors.Is(err, errDimensions) && (known != nil || b.Store != nil) { // start again without them
 		if known == nil {
 			b.storeFailed(fmt.Errorf("%w in the store and from the embedder: is Model still %q?", errDimensions, o.Model))
@@ -111,10 +103,12 @@ func (b *build) run(ctx context.Context, texts []string, known map[string][]floa
 	return nil
 }
 
+// keys returns the keys of texts, of 64 hexadecimal digits. The lengths keep the model and the text apart.
 func (b *build) keys(texts []string) []string {
 	keys := make([]string, len(texts))
 	for i, text := range texts {
-		keys[i] = vectorKey(b.Model, text)
+		key := fmt.Appendf(nil, "toolsearch vector 1 %d %d %s%s", len(b.Model), len(text), b.Model, text)
+		keys[i] = fmt.Sprintf("%x", sha256.Sum256(key))
 	}
 	return keys
 }
@@ -148,14 +142,6 @@ func (b *build) storeFailed(err error) {
 	}
 }
 
-// flush tells the store that the build has ended.
-func (b *build) flush() {
-	if store, ok := b.Store.(interface{ Flush() error }); ok {
-		b.saved(store.Flush)
-	}
-}
-
-// saved calls the store to save something.
 func (b *build) saved(save func() error) {
 	if _, err := foreign.Guard(func() (bool, error) { return true, save() }); err != nil {
 		b.storeFailed(fmt.Errorf("saving vectors: %w", err))
@@ -168,7 +154,6 @@ func (b *build) progress() {
 	}
 }
 
-// embed makes the vectors of one batch.
 func (b *build) embed(ctx context.Context, texts []string) error {
 	vectors, err := Embed(ctx, make(foreign.Gate, 1), b.Embedder, texts)
 	if ctx.Err() != nil {

@@ -13,10 +13,9 @@ import (
 	"sync"
 )
 
-// A File of vectors is a mark, the CRC-32C of the rest, and a record for each vector, the oldest first:
-// its key, its dimensions (uint32), and that many float32. All numbers are little-endian. The file is
-// written whole under a temporary name and then renamed, so at any moment either the old file or the new
-// one is there.
+// A File of vectors is a mark, the CRC-32C of the rest, and a record for each vector, the oldest first: its key, its
+// dimensions (uint32), and that many float32. All numbers are little-endian. The file is written whole under a
+// temporary name and then renamed.
 
 const (
 	fileMark   = "tsv2"

@@ -9,8 +9,8 @@ import (
 
 // The largest singular values of a sparse matrix, and their vectors.
 //
-// The method is randomized subspace iteration (Halko, Martinsson and Tropp, Finding Structure
-// with Randomness, 2011, algorithms 4.4 and 5.1, https://arxiv.org/abs/0909.4061):
+// The method is randomized subspace iteration (Halko, Martinsson and Tropp, Finding Structure with Randomness, 2011,
+// algorithms 4.4 and 5.1, https://arxiv.org/abs/0909.4061):
 //
 //	X = random numbers
 //	repeat: X = A Aᵀ X, made orthonormal      X spans the strongest directions ever better
@@ -19,9 +19,9 @@ import (
 //	V = Y W Λ^-½                              right singular vectors
 //	A V                                       left singular vectors times singular values
 //
-// The time is proportional to entries · rank, plus (rows + columns) · rank². The same matrix gives the
-// same bits on every machine: the random numbers have a fixed seed, every sum has a fixed order, and
-// conversions forbid fused multiplications.
+// The time is proportional to entries · rank, plus (rows + columns) · rank². The same matrix gives the same bits on
+// every machine: the random numbers have a fixed seed, every sum has a fixed order, and conversions forbid fused
+// multiplications.
 
 const (
 	oversampling = 16    // directions beyond the rank; they make the last vectors within it exact
@@ -42,9 +42,8 @@ type Entry struct {
 	Value float32
 }
 
-// Decompose computes the singular vectors of the rank largest singular values, or of all if there are
-// fewer: A V and V, where the columns of V are right singular vectors of A, those of the largest singular
-// values first. They are zero beyond the rank of A. It fails only if ctx is done.
+// Decompose computes the singular vectors of the rank largest singular values: A V and V, where the columns of V are
+// right singular vectors of A, the largest first. They are zero beyond the rank of A. It fails only if ctx is done.
 func Decompose(ctx context.Context, a Sparse, rank int) (left, right Matrix, err error) {
 	rank = max(0, min(rank, a.Rows, len(a.Columns)))
 	width := min(rank+oversampling, a.Rows, len(a.Columns))
@@ -73,7 +72,6 @@ func Decompose(ctx context.Context, a Sparse, rank int) (left, right Matrix, err
 	return left, right, ctx.Err()
 }
 
-// columnsBetweenChecks is how many columns are multiplied between two checks of the context.
 const columnsBetweenChecks = 256
 
 // timesTransposed sets y = Aᵀ x.
@@ -119,8 +117,8 @@ func NewMatrix(rows, width int) Matrix { return Matrix{rows, width, make([]float
 // Row returns a row, which shares its numbers with the matrix.
 func (m Matrix) Row(i int) []float32 { return m.Numbers[i*m.Width : (i+1)*m.Width] }
 
-// randomize sets every element to a number between -1 and 1, by the generator SplitMix64 from a
-// fixed seed. Random signs would not do: small blocks of them are often singular.
+// randomize sets every element to a number between -1 and 1, by SplitMix64 from a fixed seed. Random signs would not
+// do: small blocks of them are often singular.
 func (b Matrix) randomize() {
 	state := uint64(0)
 	for i := range b.Numbers {
@@ -156,8 +154,8 @@ func (b Matrix) gram() []float64 {
 	return g
 }
 
-// orthonormalize makes the columns orthonormal, by Cholesky's factors of bᵀb: b becomes b R^-1.
-// A column that depends on those before it becomes zero.
+// orthonormalize makes the columns orthonormal, by Cholesky's factors of bᵀb: b becomes b R^-1. A column that depends
+// on those before it becomes zero.
 func (b Matrix) orthonormalize() {
 	n := b.Width
 	lower := b.gram() // becomes Rᵀ
@@ -195,8 +193,8 @@ func (b Matrix) orthonormalize() {
 // maxSweeps is more than Jacobi's method ever needs: it converges quadratically.
 const maxSweeps = 30
 
-// eigen returns the eigenvalues of a symmetric positive matrix of n rows, largest first, and their
-// vectors, by Jacobi's rotations. It overwrites the matrix.
+// eigen returns the eigenvalues of a symmetric positive matrix of n rows, largest first, and their vectors, by
+// Jacobi's rotations. It overwrites the matrix.
 func eigen(a []float64, n int) (values []float64, vectors [][]float64) {
 	rows := make([][]float64, n) // of the transposed matrix of the vectors
 	for i := range rows {

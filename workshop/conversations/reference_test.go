@@ -169,7 +169,7 @@ func newWorld[M adk.MessageType](t *testing.T, seed uint64) *world[M] {
 		AlwaysLoaded: []string{"always_*"},
 		Limits:       toolsearch.Limits{MaxLoaded: []int{0, 1, 2, 3}[seed%4]},
 		Unloaded:     toolsearch.UnloadedPolicy(seed / 4 % 2),
-		Protocol:     []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd}[seed/8%2],
+		Protocol:     []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolSearchAdd, toolsearch.ProtocolAnchored}[seed/8%3],
 		OnEvent:      onFailure(func(err error) { assert.Fail(t, "a failure event", "%v", err) }),
 	}
 	w.middleware = newMiddleware[M](t, w.config)
@@ -249,7 +249,7 @@ func (w *world[M]) checkReminder() error {
 			continue
 		}
 		found++
-		if w.config.Protocol != toolsearch.ProtocolToolSearch {
+		if w.config.Protocol == toolsearch.ProtocolSearchAdd {
 			continue
 		}
 		var want []string

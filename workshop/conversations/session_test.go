@@ -60,7 +60,7 @@ func TestSessionAsJSON(t *testing.T) {
 		require.NoError(t, s.UnmarshalJSON([]byte(text)), text)
 		assert.Equal(t, want, s.Loaded(), text)
 	}
-	for _, text := range []string{``, `{}`, `"a"`, `7`, `true`, `["a",7]`, `[["a"]]`, `["a"`, `["a"]]`, `{"loaded":["a"]}`} {
+	for _, text := range []string{``, `{}`, `"a"`, `7`, `true`, `["a",7]`, `[["a"]]`, `["a",{"name":7}]`, `[{"name":"a","steps":{}}]`, `[{"steps":[{"at":{"user":"1"}}]}]`, `["a"`, `["a"]]`, `{"loaded":["a"]}`} {
 		s := toolsearch.NewSession("old")
 		err := s.UnmarshalJSON([]byte(text))
 		assert.ErrorContains(t, err, "toolsearch: a session is a list of names", text)
@@ -86,6 +86,36 @@ func TestSessionIsBounded(t *testing.T) {
 		ctx: toolsearch.WithSession(context.Background(), &read)}
 	checkSaw(t, "the model", play(t, c, way{}), "tool_search", "tool_search tool_0")
 	assert.True(t, slices.Equal(append(names[most+1:], "tool_0"), read.Loaded()))
+}
+
+// Under ProtocolAnchored a session keeps what the conversation defines, in the same list, and the definitions are bounded too.
+func TestSessionOfDefinitions(t *testing.T) {
+	step := func(text string) string { return fmt.Sprintf(`{"at":{"call":"c1"},"wire":"chat","json":%q}`, text) }
+	tool := func(name string, steps ...string) string {
+		return fmt.Sprintf(`{"name":%q,"hash":"h","steps":[%s]}`, name, strings.Join(steps, ","))
+	}
+	a, b := tool("a", step("{}"), step("")), tool("b", step("{}"))
+	many := make([]string, 2_000)
+	for i := range many {
+		many[i] = tool(fmt.Sprint("tool_", i), step("{}"))
+	}
+	large := tool("large", step(strings.Repeat("x", 600_000)))
+	for _, tt := range []struct {
+		name       string
+		given, has []string
+	}{
+		{"names come first", []string{a, `"y"`, b, `"x"`}, []string{`"y"`, `"x"`, a, b}},
+		{"the last of a name counts, in the first place", []string{a, b, tool("a", step("{}"))}, []string{tool("a", step("{}")), b}},
+		{"without a name or steps", []string{`{}`, tool(""), tool("", step("{}")), tool("a"), b}, []string{b}},
+		{"too many steps", []string{tool("a", slices.Repeat([]string{step("{}")}, 9)...), b}, []string{b}},
+		{"too many tools", many, many[:1_000]},
+		{"too many bytes", []string{large, strings.Replace(large, "large", "larger", 1), b}, []string{large, b}},
+	} {
+		var s toolsearch.Session
+		require.NoError(t, s.UnmarshalJSON([]byte("["+strings.Join(tt.given, ",")+"]")), tt.name)
+		text := testtools.Must(json.Marshal(&s))(t)
+		assert.Equal(t, "["+strings.Join(tt.has, ",")+"]", string(text), tt.name)
+	}
 }
 
 // A run changes its session in these ways.

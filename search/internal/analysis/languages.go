@@ -8,18 +8,14 @@ import (
 	"github.com/kljensen/snowball/spanish"
 )
 
-// Languages besides English. A word in Cyrillic is stemmed as Russian (see Analyzer). A word
-// in Latin letters is stemmed as English, since nothing about it tells another language and
-// most texts about tools are English. The stems of other languages serve queries alone:
-//
+// Languages besides English. A word in Cyrillic is stemmed as Russian (see Analyzer), and a word in Latin letters as
+// English, since most texts about tools are English. The stems of other languages serve queries alone:
 //	a word      the terms of the index with the same stem          eliminando ~ elimina
 //	a compound  in German, if no tool has any form of it,          Paketverfolgung ~ Paket, verfolgt
 //	            the terms that it consists of                      Besprechungsabsage ~ sagt eine Besprechung ab
 //
-// An index has a language if 3 of the language's function words are in one of 50 tools each. A
-// function word of such a language counts little in a query. An index without the language
-// ranks as if the language were not supported, and pays nothing. search/testdata/languages.golden
-// shows what the languages are worth.
+// An index has a language if 3 of the language's function words are in one of 50 tools each. A function word of such
+// a language counts little in a query. search/testdata/languages.golden shows what the languages are worth.
 
 // maxParts is how many parts of a compound count.
 const maxParts = 3
@@ -44,8 +40,7 @@ var languages = [...]language{ // German is the first
 	{strings.Fields("le la les un une des du de en dans pour avec sur et ou"), func(term string) string { return french.Stem(term, true) }},
 }
 
-// germanStem removes a word's endings. Nouns and verbs with the same root get the same
-// stem: Verfolgung, verfolgt.
+// germanStem removes a word's endings, so that nouns and verbs get the same stem: Verfolgung, verfolgt.
 func germanStem(term string) string {
 	for i := 0; i < len(germanEndings); i++ {
 		if rest, has := strings.CutSuffix(term, germanEndings[i]); has && len(rest) >= minStemLength {
@@ -65,8 +60,8 @@ type Languages struct {
 	functionWords map[int32]bool                      // terms
 }
 
-// FindLanguages finds the languages of an index: its terms, their numbers, the bounds of their
-// postings, and how many tools it has.
+// FindLanguages finds the languages of an index: its terms, their numbers, the bounds of their postings, and how many
+// tools it has.
 func FindLanguages(ids map[string]int32, terms []string, bounds []int32, tools int) *Languages {
 	f := &Languages{ids: ids, functionWords: make(map[int32]bool)}
 	least := max(1, int32(tools/maxToolsPerWord))
@@ -121,8 +116,7 @@ func (f *Languages) Forms(word string) (terms []int32) {
 	return terms
 }
 
-// Compound returns the parts of a German word, at most maxParts. A part is given by the terms that are
-// forms of it.
+// Compound returns the parts of a German word, each as the terms that are forms of it.
 func (f *Languages) Compound(word string) (parts [][]int32) {
 	if f.german == nil || !IsOfLetters(word) {
 		return nil
@@ -134,9 +128,8 @@ func (f *Languages) Compound(word string) (parts [][]int32) {
 	return parts[:min(len(parts), maxParts)]
 }
 
-// compound appends the parts of a word: a particle and its verb, or the beginning and the end. The
-// word is cut where both are known, otherwise where the longer of the two is known; the unknown
-// part is cut again.
+// compound appends the parts of a word: a particle and its verb, or the beginning and the end. The word is cut where
+// both are known, otherwise where the longer of the two is known; the unknown part is cut again.
 func (f *Languages) compound(parts [][]int32, word string) [][]int32 {
 	if more := f.separable(parts, word); more != nil {
 		return more
@@ -172,9 +165,8 @@ func (f *Languages) compound(parts [][]int32, word string) [][]int32 {
 	return append(parts, last)
 }
 
-// separable appends a particle and the verb that it belongs to: "absagen" ~ "sagt ... ab". It
-// returns nil if no tool has the verb. A long particle counts without the verb, whose forms may
-// differ: "Freigabe" ~ "gibt ... frei".
+// separable appends a particle and the verb that it belongs to: "absagen" ~ "sagt ... ab". It returns nil if no tool
+// has the verb, unless the particle is long, since the verb's forms may differ: "Freigabe" ~ "gibt ... frei".
 func (f *Languages) separable(parts [][]int32, word string) [][]int32 {
 	for _, particle := range germanParticles {
 		rest, has := strings.CutPrefix(word, particle)

@@ -10,17 +10,17 @@ import (
 
 // Where a query is cut: values, identifiers, and the ends of sentences.
 //
-// Values: the query "create a file called 'minutes.txt'" asks for a tool that creates files. Text
-// in quotes or angle brackets, file names, addresses and links are values: the tool will be called
-// with them. A value may still say what the tool is about, so it counts, but for less.
+// Values: the query "create a file called 'minutes.txt'" asks for a tool that creates files. Text in quotes or angle
+// brackets, file names, addresses and links are values. A value may still say what the tool is about, so it counts,
+// but for less.
 
 const maxQuoted = 256 // bytes between quotes; a longer quote is not a value
 
 // quotes are the marks that enclose a value, opening -> closing.
 var quotes = map[rune]string{'"': "\"", '\'': "'", '“': "”", '‘': "’", '「': "」", '『': "』", '《': "》", '<': ">", '`': "`"}
 
-// NextValue returns where the next value at or after i begins and ends. Both are the end
-// of the text if there is no value. Neither start nor end is inside a word.
+// NextValue returns where the next value at or after i begins and ends, or the text's end twice if there is
+// none. Neither is inside a word.
 func NextValue(text string, i int) (start, end int) {
 	before := ' '
 	for i < len(text) {
@@ -31,7 +31,7 @@ func NextValue(text string, i int) (start, end int) {
 			}
 		}
 		if !isTokenRune(before) && isTokenRune(r) {
-			if end := tokenEnd(text, i); isValue(text[i:end]) {
+			if end := len(text) - len(strings.TrimLeftFunc(text[i:], isTokenRune)); isValue(text[i:end]) {
 				return i, end
 			}
 		}
@@ -41,8 +41,7 @@ func NextValue(text string, i int) (start, end int) {
 	return len(text), len(text)
 }
 
-// quoteEnd returns where the quote that opened at start ends, or 0 if it is not a quote.
-// An apostrophe inside or after a word is not a quote.
+// quoteEnd returns where the quote that opened at start ends, or 0 if it is an apostrophe.
 func quoteEnd(text string, start, inner int, closing string, before rune) int {
 	if text[start] == '\'' && isOfWord(before) {
 		return 0
@@ -65,15 +64,8 @@ func isTokenRune(r rune) bool {
 	return r < utf8.RuneSelf && r > ' ' && !strings.ContainsRune("\"'`<>()[]{},;", r) || isOfWord(r)
 }
 
-func tokenEnd(text string, i int) int {
-	if length := strings.IndexFunc(text[i:], func(r rune) bool { return !isTokenRune(r) }); length >= 0 {
-		return i + length
-	}
-	return len(text)
-}
-
-// isValue reports whether a token is a link, an address, a version or a file name. All but
-// links have a dot or an at sign between letters or digits.
+// isValue reports whether a token is a link, or has a dot or an at sign between letters or digits, as addresses,
+// versions and file names do.
 func isValue(token string) bool {
 	if strings.Contains(token, "://") {
 		return true
@@ -90,8 +82,8 @@ func isWordByte(c byte) bool { return byteClasses[c] != NoLetter }
 
 func isOfWord(r rune) bool { return ClassOf(r) != NoLetter && ClassOf(r) != Ideograph }
 
-// Identifiers. Cut into words, 9123a4b056c7d890e1f2a3f4 becomes some letters and numbers, which
-// match every tool that shows a UUID as an example. So an identifier in a query gives no words:
+// Identifiers. Cut into words, 9123a4b056c7d890e1f2a3f4 becomes some letters and numbers, which match every tool that
+// shows a UUID as an example. So an identifier in a query gives no words:
 //
 //	a run of letters and digits that changes between the two 4 times    9x8y7z
 //	8 hexadecimal digits or more, both letters and decimal digits       c03f2a1b
@@ -106,8 +98,8 @@ const (
 	minHexDigits = 8
 )
 
-// NextIdentifier returns where the next identifier at or after i begins and ends. Both are the
-// end of the text if there is no identifier. i is not inside a word.
+// NextIdentifier returns where the next identifier at or after i begins and ends, or twice the end of the text if
+// there is none. i is not inside a word.
 func NextIdentifier(text string, i int) (start, end int) {
 	for i < len(text) {
 		if c := text[i]; byteClasses[c] == NoLetter || c >= 0x80 {
@@ -153,8 +145,7 @@ func isIdentifier(run string) bool {
 	return switches >= minSwitches || isHex && switches > 0 && len(run) >= minHexDigits
 }
 
-// beginsWithUUID reports whether a text begins with a UUID, in groups of 8, 4, 4, 4 and 12 hexadecimal
-// digits.
+// beginsWithUUID reports whether a text begins with a UUID, written with hyphens.
 func beginsWithUUID(text string) bool {
 	const length = len("00000000-0000-0000-0000-000000000000")
 	if len(text) < length || len(text) > length && isASCIIWord(text[length]) {
@@ -166,8 +157,7 @@ func beginsWithUUID(text string) bool {
 // IsSingleLetter reports whether a term is a letter from A to Z.
 func IsSingleLetter(term string) bool { return len(term) == 1 && byteClasses[term[0]] == Lower }
 
-// SentenceEnd returns where the sentence at i ends. That is the length of the text if
-// nothing ends the sentence.
+// SentenceEnd returns where the sentence at i ends.
 func SentenceEnd(text string, i int) int {
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])

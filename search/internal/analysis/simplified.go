@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Traditional Chinese characters are indexed and searched as their simplified forms, so that
-// the two match. The table lists the common characters. Characters that Japanese writes in the
-// traditional form change as well, in tools and queries alike.
+// Traditional Chinese characters are indexed and searched as their simplified forms. The table lists the common
+// characters. Those that Japanese writes in the traditional form change as well, in tools and queries alike.
 
 // simplifiedPairs lists traditional characters, each before its simplified form.
 const simplifiedPairs = `

@@ -13,31 +13,27 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// An Analyzer turns text into index terms. It numbers the terms in the order in which it meets
-// them. It remembers every word, so a word costs only one look-up the second time. It is for
-// one goroutine at a time.
+// An Analyzer turns text into index terms, and numbers them in the order in which it meets them. It remembers every
+// word, so a word costs only one look-up the second time. It is for one goroutine at a time.
 //
 //	"Re-run the HTTP2Server's workflows"  -> re run http 2 server workflow
 //	"naïve café"                          -> naiv cafe
 //	"创建日历事件"                          -> 创 建 日 历 事 件 创建 建日 日历 历事 事件
 //
-// A word is a run of letters and digits, cut at camel-case humps and between letters and digits.
-// Words are lower-cased, stripped of diacritics and stemmed as English; words in Cyrillic are
-// stemmed as Russian. Runs of Chinese, Japanese and Korean characters become single characters
-// and pairs, in simplified form. Stop words are left out. Words that were cut are kept aside,
-// whole: "youtube" of "YouTube".
+// A word is a run of letters and digits, cut at camel-case humps and between letters and digits. Words are
+// lower-cased, stripped of diacritics and stemmed as English, or as Russian if they are in Cyrillic. Runs of Chinese,
+// Japanese and Korean characters become single characters and pairs, in simplified form. Stop words are left out.
+// Words that were cut are kept aside, whole: "youtube" of "YouTube".
 type Analyzer struct {
 	Terms   []string         // number -> term
 	Numbers map[string]int32 // term -> number
 	Wholes  []Whole          // of the appended texts, until the caller empties the list
 
 	words map[string]int32 // word as written -> number of its term; NoTerm for a stop word
-	spare []int32
 }
 
-// A Whole is a word that camel case, digits or the hyphen after a single letter cut into several
-// words, as one term. Makers of tools write "MongoDB" and "mongodb", "YouTube" and "youtube", "S3"
-// and "s3", "e-mail" and "email".
+// A Whole is a word that camel case, digits or the hyphen after a single letter cut into several words, as one term:
+// makers of tools write "MongoDB" and "mongodb", "S3" and "s3", "e-mail" and "email".
 type Whole struct {
 	Term     int32
 	From, To int // its words, in the terms that were appended
@@ -90,8 +86,7 @@ func (z *Analyzer) Append(terms []int32, text string) []int32 {
 	return terms
 }
 
-// joinsLetter reports whether the hyphen at i is between a single letter from A to Z, at start, and
-// a word: "e-mail".
+// joinsLetter reports whether the hyphen at i is between a single letter, at start, and a word: "e-mail".
 func joinsLetter(text string, start, i int) bool {
 	isLetter := func(class Class) bool { return class == Lower || class == Upper }
 	if i != start+1 || !isLetter(byteClasses[text[start]]) || i+1 == len(text) {
@@ -101,14 +96,12 @@ func joinsLetter(text string, start, i int) bool {
 	return isLetter(class)
 }
 
-// The longest words that count whole. A longer word is the name of a function, which nobody writes in
-// another way, or a name and its number.
+// The longest words that count whole. A longer word is the name of a function, or a name and its number.
 const (
 	maxWholeBytes      = 16
 	maxDigitWholeBytes = 3
 )
 
-// appendWhole adds a word to z.wholes, if it is not too long.
 func (z *Analyzer) appendWhole(word string, from, to int) {
 	if len(word) > maxWholeBytes || len(word) > maxDigitWholeBytes && strings.ContainsAny(word, "0123456789") {
 		return
@@ -143,8 +136,8 @@ func (z *Analyzer) AppendIdeographs(terms []int32, run string) []int32 {
 	return terms
 }
 
-// Term returns the term of a word of a lexicon. A word in camel case counts whole. A stop word is
-// stemmed too, since its forms are terms: "gets" is not a stop word.
+// Term returns the term of a word of a lexicon. A word in camel case counts whole. A stop word is stemmed too, since
+// its forms are terms: "gets" is not a stop word.
 func (z *Analyzer) Term(word string) string {
 	class, _ := ClassAt(word, 0)
 	if class != Ideograph {
@@ -163,12 +156,6 @@ func (z *Analyzer) TermsOf(line string) []string {
 		words[i] = z.Term(words[i])
 	}
 	return words
-}
-
-// IsBare reports whether a text yields no term.
-func (z *Analyzer) IsBare(text string) bool {
-	z.spare = z.Append(z.spare[:0], text)
-	return len(z.spare) == 0
 }
 
 // Remembered returns how many words the Analyzer remembers.
@@ -230,8 +217,8 @@ func englishStem(word string) string {
 	return english.Stem(word, true)
 }
 
-// WordAt returns where the run that begins at i ends, a word, ideographs or a character that is neither,
-// and the class of its first character.
+// WordAt returns where the word, the ideographs or the other character at i ends, and the class of its first
+// character.
 func WordAt(text string, i int) (class Class, end int) {
 	class, size := ClassAt(text, i)
 	end = i + size
@@ -256,8 +243,8 @@ func WordAt(text string, i int) (class Class, end int) {
 	return class, end
 }
 
-// isCapitalized reports whether the capital before i begins a word, as the S of HTTPServer does. The L
-// of URLs does not: a single lower-case letter at the end is a plural.
+// isCapitalized reports whether the capital before i begins a word, as the S of HTTPServer does. The L of URLs does
+// not: a single lower-case letter at the end is a plural.
 func isCapitalized(text string, i int) bool {
 	for range 2 {
 		if i >= len(text) {

@@ -1,5 +1,5 @@
-// Package bm25f indexes documents for BM25F. For each term and document, the index holds the term's
-// impact, which a query only has to weigh and add up:
+// Package bm25f indexes documents for BM25F: for each term and document, the impact, which a query only has to weigh
+// and add up:
 //
 //	impact = idf · f / (K1 + f)
 //	f      = sum over fields of weight · count / (1 - b + b · length / mean length)
@@ -19,8 +19,8 @@ type Field struct {
 	Weight float64 // of a word in the field; zero means that the field is not read
 	B      float64 // how much the field's length counts, from 0 to 1
 
-	// Wholes is the field in which the wholes of this field count (analysis.Whole), or NoField. They
-	// add nothing to the length of a field.
+	// Wholes is the field in which the wholes of this field count (analysis.Whole), or NoField. They add nothing to
+	// lengths.
 	Wholes int
 }
 
@@ -81,8 +81,7 @@ type Share struct {
 	Part  float64 // of the impact, up to 1
 }
 
-// Shares returns the shares of the fields in the impact of each term of a document. read adds the
-// document's texts.
+// Shares returns the shares of the fields in the impact of each term of a document, whose texts read adds.
 func (x *Index) Shares(read func(c *Counter)) map[string][]Share {
 	c := newCounter(x.Fields)
 	read(c)

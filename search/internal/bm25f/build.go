@@ -10,20 +10,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
-// Building the index. There are as many workers as processors, and each worker gets a run of
-// documents:
+// Building the index. There are as many workers as processors, and each gets a run of documents:
 //
 //	worker:  document -> terms -> counts by term and field   with the worker's own term numbers
 //	merge:   terms of all workers -> term numbers; document frequencies, mean lengths
 //	worker:  counts -> impacts -> postings, each in its place
 //
-// The place of a posting follows from the frequencies that the earlier workers counted, so the workers
-// need no locks. The number of a term depends on the number of workers, but no result does.
+// The place of a posting follows from the frequencies that the earlier workers counted, so the workers need no locks.
+// The number of a term depends on the number of workers, but no result does.
 
 // minRun is the fewest documents for which another worker is worth its cost.
 const minRun = 256
 
-// A Counter counts the terms of a run of documents. It belongs to one worker.
+// A Counter counts the terms of a run of documents.
 type Counter struct {
 	Analyzer *analysis.Analyzer
 
@@ -57,8 +56,8 @@ const cellBlock = 1 << 12 // cells that are allocated at once
 
 func newCounter(fields []Field) *Counter { return &Counter{Analyzer: analysis.New(), fields: fields} }
 
-// Build indexes documents. read adds the texts of a document to a Counter. Build calls read for
-// several documents at the same time, but for the documents of one Counter in their order.
+// Build indexes documents. read adds the texts of a document to a Counter. Build calls read for several documents at
+// the same time, but for the documents of one Counter in their order.
 func Build(ctx context.Context, docs int, k1 float64, fields []Field, read func(c *Counter, doc int)) (*Index, error) {
 	workers := max(1, min(runtime.GOMAXPROCS(0), docs/minRun))
 	runs := make([]*Counter, workers)
@@ -80,14 +79,11 @@ func Build(ctx context.Context, docs int, k1 float64, fields []Field, read func(
 	}
 	x := &Index{Fields: fields, k1: k1}
 	places := x.merge(docs, runs)
-	err = foreign.InParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].write(ctx, x, places[i]) })
-	if err != nil {
-		return nil, err
-	}
-	return x, nil
+	write := func(ctx context.Context, i int) error { return runs[i].write(ctx, x, places[i]) }
+	return x, foreign.InParallel(ctx, workers, workers, write)
 }
 
-// Add counts the terms of a text in a field of the current document.
+// Add counts the terms of a text in a field.
 func (c *Counter) Add(field int, text string) {
 	of := &c.fields[field]
 	if of.Weight == 0 {
@@ -144,8 +140,7 @@ func (c *Counter) keep() {
 	c.row = row{cells: c.row.cells[:0]}
 }
 
-// merge numbers the terms of all runs. It returns, for each run and each of its terms, the
-// place of the run's first posting.
+// merge numbers the terms of all runs. It returns, for each run and term, the place of the run's first posting.
 func (x *Index) merge(docs int, runs []*Counter) (places [][]int32) {
 	x.IDs = runs[0].Analyzer.Numbers
 	x.Terms = runs[0].Analyzer.Terms
@@ -194,8 +189,7 @@ func (x *Index) merge(docs int, runs []*Counter) (places [][]int32) {
 	return ids
 }
 
-// write turns the counts of the run's documents into postings. next holds the place of the
-// next posting of each term of the run.
+// write turns the counts of the run's documents into postings. next is the place of the next posting of each term.
 func (c *Counter) write(ctx context.Context, x *Index, next []int32) error {
 	for i := range c.rows {
 		if err := ctx.Err(); err != nil {

@@ -8,22 +8,20 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// How much of a query is in a text, in order. The measure is that of Ratcliff and Obershelp (Dr. Dobb's
-// Journal, July 1988), in the variant of Python's difflib.SequenceMatcher(None, a, b).ratio(). Scores
-// and thresholds tuned in Python are valid here:
+// How much of a query is in a text, in order. The measure is that of Ratcliff and Obershelp (Dr. Dobb's Journal, July
+// 1988), in the variant of Python's difflib.SequenceMatcher(None, a, b).ratio():
 //
 //	a = the query, b = the text, both lower-cased, as code points
 //	matched = the length of the longest block common to a and b
 //	        + matched of the texts left of the block + matched of the texts right of it
 //	ratio   = 2*matched / (len(a) + len(b))
 //
-// Of equally long blocks the first in a counts, then the first in b. If b has 200 code points
-// or more, a code point that makes up more than 1 % of b (occurs more than len(b)/100 + 1
-// times) is popular. A block cannot start from a popular code point, but it may grow over
-// them. So long prose scores low for the letters that a short query shares with all prose.
+// Of equally long blocks the first in a counts, then the first in b. If b has 200 code points or more, a code point
+// that occurs more than len(b)/100 + 1 times is popular. A block cannot start from a popular code point, but it may
+// grow over them. So long prose scores low for the letters that a short query shares with all prose.
 
-// The most code points of a query and of a text that are compared. With these bounds, one ratio
-// takes at most about ten milliseconds, in the worst case of one-letter blocks.
+// The most code points of a query and of a text that are compared. One ratio then takes at most about ten
+// milliseconds.
 const (
 	MaxQuery = 1024
 	MaxText  = 4096
@@ -46,7 +44,6 @@ type letter struct {
 	from, to uint16 // its places are places[from:to]
 }
 
-// Contains reports whether the text contains a word.
 func (t *Text) Contains(word string) bool { return strings.Contains(t.text, word) }
 
 // NewText reads a lower-cased text, up to MaxText code points.
@@ -76,8 +73,7 @@ func NewText(text string) Text {
 	return t
 }
 
-// A BlockFinder finds the blocks that a query shares with each of several texts. It is for one goroutine
-// at a time.
+// A BlockFinder finds the blocks that a query shares with texts. It is for one goroutine at a time.
 type BlockFinder struct {
 	a       []rune
 	kinds   []int32 // the code points of a, numbered
@@ -87,8 +83,8 @@ type BlockFinder struct {
 	b      *Text
 	places [][]uint16 // number -> where it is in b
 
-	// runs[j+1] is the run of equal code points that ends at j in b. Its stamp identifies the
-	// row, which is the place in a. A stamp is used once for a text.
+	// runs[j+1] is the run of equal code points that ends at j in b. Its stamp identifies the place in a, once for a
+	// text.
 	runs  [MaxText + 1]run
 	stamp uint32
 	todo  []span
@@ -102,7 +98,7 @@ type run struct {
 // span is a part of a and a part of b between blocks.
 type span struct{ alo, ahi, blo, bhi int }
 
-// NewBlockFinder returns a BlockFinder for a query. It takes a few tens of kilobytes.
+// NewBlockFinder returns a BlockFinder of a few tens of kilobytes.
 func NewBlockFinder(query string) *BlockFinder {
 	f := &BlockFinder{a: []rune(query)}
 	f.letters = slices.Compact(slices.Sorted(slices.Values(f.a)))
@@ -115,8 +111,8 @@ func NewBlockFinder(query string) *BlockFinder {
 	return f
 }
 
-// Load sets the text. It returns how many code points the text shares with the query, in any
-// order, which is an upper bound on the length of all blocks.
+// Load sets the text. It returns how many code points the text shares with the query, in any order: an upper bound on
+// the length of all blocks.
 func (f *BlockFinder) Load(b *Text) (shared int) {
 	f.b = b
 	clear(f.places)
@@ -136,8 +132,7 @@ func (f *BlockFinder) Load(b *Text) (shared int) {
 	return shared
 }
 
-// Matched returns the length of all blocks. It does not depend on which side of a block is
-// searched first, so a stack replaces the recursion, which could be deep.
+// Matched returns the length of all blocks. A stack replaces the recursion, which could be deep.
 func (f *BlockFinder) Matched(ctx context.Context) (matched int, err error) {
 	f.stamp = 0
 	clear(f.runs[:len(f.b.chars)+1])
@@ -167,8 +162,7 @@ func (f *BlockFinder) longest(s span) (besti, bestj, best int) {
 	for i := s.alo; i < s.ahi; i++ {
 		f.stamp++
 		places := f.places[f.kinds[i]]
-		// The walk is backwards: the run at j continues the run before j in the row above,
-		// which must not be overwritten yet.
+		// Backwards: the run at j continues the run before j in the row above, which must not be overwritten yet.
 		for n := len(places) - 1; n >= 0 && int(places[n]) >= s.blo; n-- {
 			j := int(places[n])
 			if j >= s.bhi {
@@ -197,8 +191,7 @@ func (f *BlockFinder) longest(s span) (besti, bestj, best int) {
 // Lengths returns the lengths of the query and the text, in code points.
 func (f *BlockFinder) Lengths() (query, text int) { return len(f.a), len(f.b.chars) }
 
-// Ratio returns the ratio of the two texts, given the length of all blocks. It is 1 for two empty
-// texts, which are equal.
+// Ratio returns the ratio of the two texts, given the length of all blocks. It is 1 for two empty texts.
 func (f *BlockFinder) Ratio(matched int) float64 {
 	if len(f.a)+len(f.b.chars) == 0 {
 		return 1

@@ -9,14 +9,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
-// Whether a query asks for a tool by its name. Names are compared letter by letter, ignoring anything between the words. They are
-// compared with and without the prefixes of MCP clients:
+// Whether a query asks for a tool by its name. Names are compared letter by letter, ignoring anything between the
+// words, with and without the prefixes of MCP clients:
 //
 //	mcp__github__create_issue   github create issue   create issue
 //
-// A query that spells out one of these names is exact. A query that spells out at least the
-// first two words of a name is a prefix: "github create", "create iss" if no tool has the
-// word "iss". A single word is not a prefix: it says what the tool is about, and "list"
+// A query that spells out one of these names is exact. A query that spells out at least the first two words of a name
+// is a prefix: "github create", or "create iss" if no tool has the word "iss". A single word is not a prefix: "list"
 // should not favor all tools whose names begin with it.
 
 const minPrefixWords = 2
@@ -50,8 +49,8 @@ func variants(all []string, name string, aliases []string) []string {
 	return all
 }
 
-// Heads are a set of the beginnings of names: a bit for the first 4 letters of each name, and
-// another for the first 8. Different beginnings may share a bit. A shorter name sets none.
+// Heads are a set of the beginnings of names: a bit for the first 4 letters of each name, and another for the first
+// 8. Different beginnings may share a bit.
 type Heads uint64
 
 // add records the count-th letter of a name. hash is the hash of the letters before it.
@@ -80,8 +79,7 @@ func HeadsOf(name string, aliases []string) (all Heads) {
 	return all
 }
 
-// A Name is a query read as a name. It can be reused for the next query, and is for one goroutine
-// at a time.
+// A Name is a query read as a name. It is for one goroutine at a time.
 type Name struct {
 	letters []rune // of its words, lower-cased
 	heads   Heads
@@ -120,8 +118,7 @@ func (n *Name) MustEnd() { n.words = 0 }
 // MayBe reports whether any name with these heads may begin with the query's letters.
 func (n *Name) MayBe(names Heads) bool { return n.heads&^names == 0 }
 
-// Tier returns the best tier of a tool's names: its name, with and without the prefixes of MCP
-// clients, and its aliases.
+// Tier returns the best tier of a tool's names.
 func (n *Name) Tier(name string, aliases []string) (best Tier) {
 	for _, name := range variants(make([]string, 0, 8), name, aliases) {
 		best = max(best, n.tierOf(name))

@@ -10,22 +10,19 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
-// Unknown words are words of a query that no tool has. An unknown word is replaced by the
-// terms of the index that it may have been meant to be:
+// A word of a query that no tool has is replaced by the terms of the index that it may have been meant to be:
 //
 //	two terms written as one    webpage -> web page
 //	the beginning of a term     kube -> kubernet, for three letters at least
 //	a term misspelled           invioce -> invoic: one slip, two in a word of eight
 //
-// A slip is a letter added, missing or replaced, or two neighbours swapped. Words with a
-// digit, words of the lexicon and values are not replaced. In long queries, a word is not
-// taken for the beginning of a term, since unknown words there are mostly names.
+// A slip is a letter added, missing or replaced, or two neighbours swapped. Words with a digit, words of the lexicon
+// and values are not replaced. In long queries, a word is not taken for the beginning of a term, since unknown words
+// there are mostly names. No server decides alone what a word is taken for: the word is also taken for what it would
+// be without the terms of that server alone.
 //
-// No server decides alone what a word is taken for: the word is also taken for what it would be
-// without the terms of that server alone.
-//
-// The search goes through the terms of about the word's length, but first compares only their
-// sets of letters: a slip changes at most two letters of a set, and few terms are that near.
+// The search goes through the terms of about the word's length, but first compares only their sets of letters: a slip
+// changes at most two letters of a set.
 
 // MinPart is the least number of characters of a word that may be cut short.
 const MinPart = 3
@@ -46,9 +43,8 @@ type Terms struct {
 	owner   func(terms ...int32) (namespace int32)
 }
 
-// NewTerms returns the terms of an index by their numbers, with the bounds of their postings: the
-// number of tools that have term t is bounds[t+1] - bounds[t]. owner returns the only namespace that has
-// a term, from 1, or a lower number.
+// NewTerms returns the terms of an index by their numbers; bounds[t+1] - bounds[t] tools have term t. owner returns
+// the only namespace that has a term, from 1, or a lower number.
 func NewTerms(terms []string, bounds []int32, owner func(terms ...int32) (namespace int32)) *Terms {
 	near := &Terms{terms: terms, bounds: bounds, owner: owner}
 	for id, term := range terms {
@@ -69,8 +65,8 @@ func (n *Terms) from(length int) int {
 	return at
 }
 
-// Of returns the numbers of the terms that a word was most likely meant for, the likeliest first.
-// mayBeCut means that the word may be the beginning of a term.
+// Of returns the numbers of the terms that a word was most likely meant for, the likeliest first. mayBeCut means that
+// it may be the beginning of a term.
 func (n *Terms) Of(word string, mayBeCut bool) (nearest []int32) {
 	if len(word) < MinPart || !analysis.IsOfLetters(word) {
 		return nil
@@ -120,8 +116,7 @@ func (n *Terms) Of(word string, mayBeCut bool) (nearest []int32) {
 	return nearest
 }
 
-// Split returns the two terms that make up a word, or nil. A stem may lose its final e at the end of a
-// longer word. find returns the number of a term.
+// Split returns the two terms that make up a word, or nil. A stem may lose its final e at the end of a longer word.
 func Split(word string, find func(term string) (id int32, known bool)) [][]int32 {
 	for i := minSplitLength; i+minSplitLength <= len(word); i++ {
 		first, known := find(word[:i])

@@ -1,6 +1,5 @@
-// Package letters compares words, names and texts letter by letter. words.go measures how alike two words
-// are, and terms.go finds the terms of an index that an unknown word was probably meant to be. names.go says
-// whether a query spells out a name. blocks.go finds the blocks of letters that a text shares with a query.
+// Package letters compares letter by letter: words with words (words.go) and with the terms of an index (terms.go),
+// queries with names (names.go) and with texts (blocks.go).
 package letters
 
 import (
@@ -20,8 +19,8 @@ import (
 //	1 - edits / longer length      "wether" ~ weather is 1 - 1/7; likeness under 0.7
 //	                               counts as 0
 //
-// With 0.7, a slip in a word of four letters passes (file, fiel: 0.75). A slip in a word of
-// three letters does not (get, set: 0.67), since that is mostly a different word.
+// With 0.7, a slip in a word of four letters passes (file, fiel: 0.75). A slip in a word of three letters does not
+// (get, set: 0.67), since that is mostly a different word.
 
 // DefaultLikeness is the usual floor of a likeness.
 const DefaultLikeness = 0.7
@@ -54,29 +53,24 @@ func (w *Word) Like(part *Word, floor float64) float64 {
 	if len(w.runes) == 0 || len(part.runes) == 0 {
 		return 0
 	}
-	if w.Folded == part.Folded {
-		return atLeast(1, floor)
-	}
-	if abbreviates(w.runes, part.runes) {
+	likeness, longer := 1.0, float64(max(len(w.runes), len(part.runes)))
+	// An edit removes at most one letter from either difference of the sets, and changes the
+	// difference of the lengths by at most one.
+	switch edits := max(bits.OnesCount64(w.letters&^part.letters), bits.OnesCount64(part.letters&^w.letters),
+		len(w.runes)-len(part.runes), len(part.runes)-len(w.runes)); {
+	case w.Folded == part.Folded:
+	case abbreviates(w.runes, part.runes):
 		share := float64(len(w.runes)) / float64(len(part.runes))
-		return atLeast(DefaultLikeness+(1-DefaultLikeness)*share, floor)
+		likeness = DefaultLikeness + (1-DefaultLikeness)*share
+	case 1-float64(edits)/longer < floor:
+		return 0
+	default:
+		likeness = naming.SimilarityAbove(w.runes, part.runes, floor)
 	}
-	longer := float64(max(len(w.runes), len(part.runes)))
-	// least is a lower bound on the edits: an edit removes at most one letter from either
-	// difference of the sets, and changes the difference of the lengths by at most one.
-	least := max(bits.OnesCount64(w.letters&^part.letters), bits.OnesCount64(part.letters&^w.letters),
-		len(w.runes)-len(part.runes), len(part.runes)-len(w.runes))
-	if 1-float64(least)/longer < floor {
+	if likeness < floor {
 		return 0
 	}
-	return atLeast(naming.SimilarityAbove(w.runes, part.runes, floor), floor)
-}
-
-func atLeast(v, floor float64) float64 {
-	if v < floor {
-		return 0
-	}
-	return v
+	return likeness
 }
 
 // abbreviates reports whether word begins part, or is part with letters left out and no vowel

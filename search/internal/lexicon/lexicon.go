@@ -1,9 +1,9 @@
-// Package lexicon lists words and their substitutes: those of every index, and those that a
-// company adds.
+// Package lexicon lists words and their substitutes: those of every index, and those that a company adds.
 package lexicon
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -11,20 +11,17 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
-// The tables of a lexicon. lexicon.txt is the lexicon of every index.
-//
-// Every line of lexicon.txt was written by hand, from knowledge of the two languages and of
-// tools, and not from the queries that a searcher is measured with. A Chinese word without
-// English means nothing to a search. It is there because its characters would mean something: 关于,
-// about, is not 关, to close.
+// Every line of lexicon.txt was written by hand, from knowledge of the two languages and of tools, and not from the
+// queries that a searcher is measured with. A Chinese word without English means nothing to a search. It is there
+// because its characters would mean something: 关于, about, is not 关, to close.
 
 //go:embed lexicon.txt
 var builtIn string
 
-// A Lexicon lists words and their substitutes: the lines of lexicon.txt and a company's own, which come first.
-// Parse reads a company's own. A Lexicon never changes, and is safe for concurrent use.
+// A Lexicon lists words and their substitutes: a company's own lines, which come first, and those of lexicon.txt. It
+// never changes, and is safe for concurrent use.
 type Lexicon struct {
-	own []ownLine
+	own []entry
 
 	// The tables are read at the first query that needs them.
 	Synonyms  func() map[string][]Synonym // a stemmed word -> the other words of its groups, the nearest first
@@ -33,16 +30,16 @@ type Lexicon struct {
 	Chinese   func() map[string][]Synonym // a stemmed English word -> the Chinese words for it, the best first
 }
 
-// An ownLine is a line of a company's own lexicon.
-type ownLine struct {
-	number        int // in the file, from 1
+// An entry is a line of a lexicon.
+type entry struct {
+	number        int // in the file of a company's own lexicon, from 1; 0 in lexicon.txt
 	section, text string
 }
 
 // BuiltIn is the lexicon of every index.
 var BuiltIn = newLexicon(nil)
 
-func newLexicon(own []ownLine) *Lexicon {
+func newLexicon(own []entry) *Lexicon {
 	l := &Lexicon{own: own}
 	l.Synonyms = sync.OnceValue(l.readSynonyms)
 	l.Thesaurus = sync.OnceValue(l.readThesaurus)
@@ -51,24 +48,17 @@ func newLexicon(own []ownLine) *Lexicon {
 	return l
 }
 
-// lines calls yield with the lines of a section: the company's own with their numbers, then the
-// lines of lexicon.txt with 0.
-func (l *Lexicon) lines(section string) func(yield func(number int, line string) bool) {
-	return func(yield func(number int, line string) bool) {
-		for _, own := range l.own {
-			if own.section == section && !yield(own.number, own.text) {
-				return
-			}
-		}
-		_, text, _ := strings.Cut(builtIn, "\n== "+section+"\n")
-		text, _, _ = strings.Cut(text, "\n== ")
-		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			if line != "" && line[0] != '#' && !yield(0, line) {
-				return
-			}
+// lines returns the lines of a section: the company's own, then those of lexicon.txt.
+func (l *Lexicon) lines(section string) []entry {
+	lines := slices.DeleteFunc(slices.Clone(l.own), func(own entry) bool { return own.section != section })
+	_, text, _ := strings.Cut(builtIn, "\n== "+section+"\n")
+	text, _, _ = strings.Cut(text, "\n== ")
+	for text := range strings.Lines(text) {
+		if text = strings.TrimSpace(text); text != "" && text[0] != '#' {
+			lines = append(lines, entry{0, section, text})
 		}
 	}
+	return lines
 }
 
 // A Synonym is a stemmed word that may substitute another word, and its weight if it does.
@@ -100,16 +90,16 @@ func (t table) add(words, others []string, weight float64, line int) {
 
 func (l *Lexicon) readSynonyms() map[string][]Synonym {
 	all, z := make(table), analysis.New()
-	for number, group := range l.lines("spellings") {
-		words := z.TermsOf(group)
-		all.add(words, words, spellingWeight, number)
+	for _, line := range l.lines("spellings") {
+		words := z.TermsOf(line.text)
+		all.add(words, words, spellingWeight, line.number)
 	}
-	for number, group := range l.lines("synonyms") {
-		words := z.TermsOf(group)
-		all.add(words, words, synonymWeight, number)
+	for _, line := range l.lines("synonyms") {
+		words := z.TermsOf(line.text)
+		all.add(words, words, synonymWeight, line.number)
 	}
 	for _, line := range l.lines("counts") {
-		asking, counting, _ := strings.Cut(line, ":")
+		asking, counting, _ := strings.Cut(line.text, ":")
 		all.add(z.TermsOf(asking), z.TermsOf(counting), synonymWeight, 0)
 	}
 	return all
@@ -117,9 +107,9 @@ func (l *Lexicon) readSynonyms() map[string][]Synonym {
 
 func (l *Lexicon) readThesaurus() map[string][]Synonym {
 	all, z := make(table), analysis.New()
-	for number, line := range l.lines("thesaurus") {
-		words := z.TermsOf(line)
-		all.add(words[:1], words[1:], relatedWeight, number)
+	for _, line := range l.lines("thesaurus") {
+		words := z.TermsOf(line.text)
+		all.add(words[:1], words[1:], relatedWeight, line.number)
 	}
 	return all
 }
@@ -149,8 +139,8 @@ type Meanings struct {
 func (l *Lexicon) readMeanings() Meanings {
 	all := Meanings{Numbers: make(map[string]int32), longest: make(map[string]int), amounts: make(map[string]bool)}
 	z := analysis.New()
-	for number, line := range l.lines("meanings") {
-		word, english, _ := strings.Cut(line, "\t")
+	for _, line := range l.lines("meanings") {
+		word, english, _ := strings.Cut(line.text, "\t")
 		if isChinese(word) {
 			word = analysis.Simplify(word)
 			begins := word[:twoLength(word)]
@@ -162,10 +152,10 @@ func (l *Lexicon) readMeanings() Meanings {
 			continue
 		}
 		all.Numbers[word] = int32(len(all.English))
-		all.English, all.Lines = append(all.English, english), append(all.Lines, number)
+		all.English, all.Lines = append(all.English, english), append(all.Lines, line.number)
 	}
 	for _, line := range l.lines("amounts") {
-		for word := range strings.FieldsSeq(line) {
+		for word := range strings.FieldsSeq(line.text) {
 			all.amounts[word] = true
 		}
 	}
@@ -181,8 +171,8 @@ func twoLength(word string) int {
 	return first + second
 }
 
-// Cut returns the length of the longest word that a run of characters begins with, and its
-// number. A character that begins no word is a word with the number analysis.NoTerm.
+// Cut returns the length of the longest word that a run of characters begins with, and its number. A character that
+// begins no word is a word with the number analysis.NoTerm.
 func (w Meanings) Cut(run string) (length int, number int32) {
 	_, first := utf8.DecodeRuneInString(run)
 	word := run[:max(first, min(len(run), w.longest[run[:twoLength(run)]]))]
@@ -228,12 +218,12 @@ func (w Meanings) isAmount(number int32) bool {
 func (l *Lexicon) readChinese() map[string][]Synonym {
 	all, z := make(table), analysis.New()
 	for rank := range MaxMeanings {
-		for number, line := range l.lines("meanings") {
-			word, english, _ := strings.Cut(line, "\t")
+		for _, line := range l.lines("meanings") {
+			word, english, _ := strings.Cut(line.text, "\t")
 			words := strings.Split(english, "; ")
 			if isChinese(word) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
 				stem := z.Term(words[rank])
-				all[stem] = append(all[stem], Synonym{Term: analysis.Simplify(word), Line: number})
+				all[stem] = append(all[stem], Synonym{Term: analysis.Simplify(word), Line: line.number})
 			}
 		}
 	}

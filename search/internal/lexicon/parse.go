@@ -10,26 +10,23 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 )
 
-// A company's own lexicon: reading and checking it. search.ParseLexicon describes its
-// sections, which are the same as those of lexicon.txt.
-
-// MaxBytes is the length of the longest text that Parse reads.
-const MaxBytes = 1 << 20
+// A company's own lexicon: reading and checking it. search.ParseLexicon describes its sections.
 
 // MaxMeanings is how many meanings of a word count.
 const MaxMeanings = 3
 
 const (
+	maxBytes  = 1 << 20 // of a text
 	maxLine   = 1 << 10 // bytes
 	maxErrors = 20      // reported at once
 )
 
 // Parse reads a company's own lexicon. Its error names at most 20 lines that are wrong.
 func Parse(text string) (*Lexicon, error) {
-	if len(text) > MaxBytes {
-		return nil, fmt.Errorf("toolsearch: lexicon of %d bytes; at most %d are read", len(text), MaxBytes)
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("toolsearch: lexicon of %d bytes; at most %d are read", len(text), maxBytes)
 	}
-	var own []ownLine
+	var own []entry
 	var wrong []error
 	section, number := "", 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -49,7 +46,7 @@ func Parse(text string) (*Lexicon, error) {
 				line = tidyMeanings(line)
 			}
 			err = checkLine(section, line)
-			own = append(own, ownLine{number, section, line})
+			own = append(own, entry{number, section, line})
 		}
 		if err != nil && len(wrong) < maxErrors {
 			wrong = append(wrong, fmt.Errorf("toolsearch: lexicon, line %d: %w", number, err))
@@ -87,8 +84,7 @@ func checkLine(section, line string) error {
 	return nil
 }
 
-// tidyMeanings writes a line as in lexicon.txt: lower-case words with a blank between them, and
-// meanings with "; " between them.
+// tidyMeanings writes a line as in lexicon.txt: lower-case words with a blank between them, meanings with "; ".
 func tidyMeanings(line string) string {
 	word, english, hasTab := strings.Cut(line, "\t")
 	if !hasTab {
@@ -133,9 +129,7 @@ func checkWord(word string) error {
 	return nil
 }
 
-// Findings lists the lines of a company's own lexicon that do nothing over an index that knows
-// some terms: lines whose words are in no document, lines that map a word to itself, and lines that
-// repeat another line.
+// Findings lists the lines of a company's own lexicon that do nothing over an index that knows some terms.
 func (l *Lexicon) Findings(known func(term string) bool) (findings []string) {
 	z, first := analysis.New(), make(map[string]int)
 	for _, line := range l.own {
