@@ -56,8 +56,7 @@ type Catalog struct {
 	copies                    func() map[int][]int // by document: those that differ in their server alone
 }
 
-// CatalogOptions configure a Catalog. They mean what they mean in a Config. The zero value of each
-// is a good default.
+// CatalogOptions configure a Catalog, as in a Config. The zero value of each is a good default.
 type CatalogOptions struct {
 	Annotate   func(*schema.ToolInfo) Annotation // nil means the function Annotate
 	Index      Indexer                           // nil means Keyword

@@ -42,12 +42,12 @@ func copiesOf(docs []search.Document) map[int][]int {
 }
 
 // settle chooses which of several copies an answer has, among those that a query allows, and reports whether a match is
-// another: one that is visible, one that an earlier query found, or else that of the earliest group. As in beforeGap, Eino's
-// own answers and patterns have all.
-func (c scope) settle(matches []Match, allows func(doc int) bool) (hasCopy bool) {
-	if c.isShown == nil && !c.cutsOff || !c.isMixed {
+// another: one that is visible, one that an earlier query found, or else that of the earliest group.
+func (c scope) settle(matches []Match, allowed func(doc int) bool) (hasCopy bool) {
+	if c.settled == nil {
 		return false
 	}
+	allows := func(doc int) bool { return allowed == nil || allowed(doc) }
 	isVisible := func(doc int) bool { return c.isShown != nil && allows(doc) && c.isShown(doc) }
 	earlier := maps.Clone(c.settled)
 	for _, m := range matches {

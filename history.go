@@ -17,6 +17,7 @@ import (
 // round is the calls of one view and the results that follow them.
 type round struct {
 	callAt   int // index of the view that calls; -1 for results before any call
+	calls    []callView
 	from, to int // indices of its answers in the transcript
 }
 
@@ -38,7 +39,7 @@ func (t *transcript) pair(names *metaNames) {
 		v := &t.views[i]
 		if len(v.calls) > 0 {
 			t.finish(r, names)
-			r = round{callAt: i, from: len(t.answers)}
+			r = round{callAt: i, calls: v.calls, from: len(t.answers)}
 		}
 		for j := range v.results {
 			if v.results[j].part == 0 {
@@ -53,12 +54,12 @@ func (t *transcript) pair(names *metaNames) {
 func (t *transcript) finish(r round, names *metaNames) {
 	r.to = len(t.answers)
 	t.rounds = append(t.rounds, r)
-	calls, answers := t.calls(r), t.answers[r.from:r.to]
+	answers := t.answers[r.from:r.to]
 	refused := make(map[string]bool) // ids with a result that cannot answer its call
 	for i := range answers {
 		a := &answers[i]
 		result := t.result(a)
-		call, byOrder := nextCall(calls, result.callID)
+		call, byOrder := nextCall(r.calls, result.callID)
 		if call != nil {
 			call.answered = true
 			a.call, a.callAt = call, r.callAt
@@ -80,13 +81,6 @@ func (t *transcript) finish(r round, names *metaNames) {
 			a.called = t.calledBefore(result.callID, names)
 		}
 	}
-}
-
-func (t *transcript) calls(r round) []callView {
-	if r.callAt < 0 {
-		return nil
-	}
-	return t.views[r.callAt].calls
 }
 
 // nextCall returns the call that the next result of an id answers, and whether only the order decides. If a single call
@@ -130,9 +124,8 @@ func (t *transcript) loading(a *answer, names *metaNames) iter.Seq[*resultView] 
 // calledBefore returns the name of the tool called with an id in the latest rounds, or "".
 func (t *transcript) calledBefore(id string, names *metaNames) string {
 	for _, r := range slices.Backward(t.rounds[max(0, len(t.rounds)-maxRoundsBack):]) {
-		calls := t.calls(r)
-		if i := slices.IndexFunc(calls, func(c callView) bool { return c.id == id }); i >= 0 {
-			return names.wantedBy(&calls[i])
+		if i := slices.IndexFunc(r.calls, func(c callView) bool { return c.id == id }); i >= 0 {
+			return names.wantedBy(&r.calls[i])
 		}
 	}
 	return ""

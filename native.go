@@ -119,20 +119,17 @@ func (r *run) convertResults(t *transcript, given lists, loaded *conversation.Lo
 		if !r.names.isLoaderName(name) && (result.name != "" || !result.native) {
 			continue
 		}
-		if form, changed := f.formOf(*result, a.call); changed && isFinal {
+		if form, changed := f.formOf(name, *result, a.call); changed && isFinal {
 			t.replace(a, form)
 		}
 	}
 	return f.shown
 }
 
-// formOf returns a search result in the form that the model reads, and whether it differs from the result.
-// Results of the search tool of another middleware in the run stay.
-func (f *converter) formOf(result resultView, call *callView) (form resultView, changed bool) {
-	r, name := f.run, result.name
-	if name == "" && call != nil {
-		name = call.name
-	}
+// formOf returns the result of a search tool of that name in the form that the model reads, and whether it differs from
+// the result. Results of the search tool of another middleware in the run stay.
+func (f *converter) formOf(name string, result resultView, call *callView) (form resultView, changed bool) {
+	r := f.run
 	isAgents := slices.Contains(r.names.agents, name) && len(r.effectOf(&result).loads) == 0
 	isOthers := result.native && name != "" && (name == f.otherSearch || isAgents)
 	isLost := result.native && result.name == "" && !r.names.isLoaderName(name) // a store lost what it belongs to

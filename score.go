@@ -29,8 +29,7 @@ func Regexp(ctx context.Context, docs []Document) (search.Searcher, error) {
 	return search.Regexp(ctx, docs)
 }
 
-// Fuzzy finds tools by words that are misspelled, cut short or run together. It is a good
-// Config.Fallback.
+// Fuzzy finds tools by words that are misspelled, cut short or run together: a good Config.Fallback.
 func Fuzzy(ctx context.Context, docs []Document) (search.Searcher, error) {
 	return search.Fuzzy(ctx, docs)
 }
@@ -46,8 +45,7 @@ func LSA(ctx context.Context, docs []Document) (search.Searcher, error) { return
 // Embedding ranks tools by how near their embedding is to the query's.
 func Embedding(e embedding.Embedder) Indexer { return search.Embedding(e) }
 
-// Hybrid combines searchers. Hybrid(BM25, Embedding(e)) finds the most. Hybrid(BM25, LSA) needs no
-// embedder.
+// Hybrid combines searchers. Hybrid(BM25, Embedding(e)) finds the most. Hybrid(BM25, LSA) needs no embedder.
 func Hybrid(parts ...Indexer) Indexer { return search.Hybrid(parts...) }
 
 // Retriever asks a search engine that holds the catalog.
@@ -72,7 +70,6 @@ type (
 	Indexer    = search.Indexer
 )
 
-// Annotate derives an Annotation from a tool's definition: from what eino-ext's official MCP
-// adapter knows of a tool, or from a name such as mcp__server__tool. It is the default of
-// Config.Annotate. See search.Annotate.
+// Annotate derives an Annotation from a tool's definition: from what eino-ext's MCP adapter knows of a tool, or from a
+// name such as mcp__server__tool. It is the default of Config.Annotate. See search.Annotate.
 func Annotate(info *schema.ToolInfo) Annotation { return search.Annotate(info) }

@@ -35,7 +35,7 @@ type trace struct {
 	alreadyShown []string           // names of matches whose definitions the model sees already
 	near         int                // matches of a fallback that were not returned, since others are nearer
 	ranked       int                // how many queries ask for more than tools by name
-	allows       func(doc int) bool // what the last query asks among
+	allowed      func(doc int) bool // what the last query asks among; nil means all
 	foundBy      map[string]string  // of several queries, those that found a tool; nil for a single query
 }
 
@@ -98,7 +98,9 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	var missed []string // keywords of the queries that found nothing
 	var trace trace
 	result := &Result{}
-	c.settled = make(map[int]int)
+	if c.isMixed && (c.isShown != nil || c.cutsOff) { // as in beforeGap, Eino's own answers and patterns have all
+		c.settled = make(map[int]int)
+	}
 	blank := true
 	var ended error
 	for _, text := range queries[:min(len(queries), maxQueries)] {
@@ -132,7 +134,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if len(matches) == 0 {
 			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
-		hasCopy := c.settle(matches, trace.allows)
+		hasCopy := c.settle(matches, trace.allowed)
 		if shown := c.alreadyShown(matches); len(shown) > 0 || hasCopy {
 			trace.alreadyShown = append(trace.alreadyShown, shown...)
 			again := c
@@ -140,7 +142,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			if matches, _, err = again.rank(limited, text, namespace, c.limit(limit), &trace); err != nil {
 				trace.failure, matches = cmp.Or(trace.failure, err), nil
 			}
-			c.settle(matches, trace.allows) // what has the free places
+			c.settle(matches, trace.allowed) // what has the free places
 			matches = slices.DeleteFunc(matches, func(m Match) bool { return c.isCopy(c.byName[m.Info.Name]) })
 		}
 		matches = c.withNamed(matches, c.limit(limit))
@@ -154,8 +156,14 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
 	result.copies = withoutMatches(result.copies, result.Matches)
 	result.copies = result.copies[:min(len(result.copies), maxCopies)]
-	if len(result.Matches)+len(trace.alreadyShown) == 0 || len(result.NotFound) > 0 {
-		c.help(result, blank, missed)
+	switch {
+	case len(result.Matches)+len(trace.alreadyShown) > 0 && len(result.NotFound) == 0:
+	case blank:
+		result.Message = c.prompt.Text("empty-query")
+	case len(result.NotFound) > 0:
+		result.Suggestions, result.Message = c.instead(result)
+	default:
+		result.Suggestions, result.Message = c.near(missed, nil), c.missed("no-match")
 	}
 	if wrong := trace.wrong; wrong != nil { // probably the reason for no match
 		if result.Message = wrong.Message; wrong.Key != "" {
@@ -207,8 +215,9 @@ func queryError(err error) *search.QueryError {
 // both fail Keyword, which cannot fail. A QueryError of the catalog's searcher is returned as the error.
 func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *trace) (matches []Match, total int, err error) {
 	answered, isOther, places := false, (func(doc int) bool)(nil), limit
-	if isShown := c.isShown; c.only != "" {
-		isOther = func(doc int) bool { return (isShown == nil || !isShown(doc)) && !c.isCopy(doc) }
+	if c.only != "" {
+		c := c // the function keeps it: without a copy, every search would
+		isOther = func(doc int) bool { return (c.isShown == nil || !c.isShown(doc)) && !c.isCopy(doc) }
 	}
 	for _, name := range [...]string{"index", "fallback", "keyword"} {
 		s := c.searcher
@@ -228,7 +237,7 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		}
 		q, err := c.read(reader, text, namespace, places, isOther)
 		if isOther == nil {
-			t.allows = q.Allows
+			t.allowed = q.Allowed
 		}
 		var a ranking
 		if err == nil {
@@ -487,19 +496,6 @@ func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, dist
 		}
 	}
 	return matches, distinct, dropped
-}
-
-// help adds near names and a message to a result without a match or with names not found.
-func (c scope) help(result *Result, blank bool, missed []string) {
-	switch {
-	case blank:
-		result.Message = c.prompt.Text("empty-query")
-	case len(result.NotFound) > 0:
-		result.Suggestions, result.Message = c.instead(result)
-	case len(result.Matches) == 0:
-		result.Suggestions = c.near(missed, nil)
-		result.Message = c.missed("no-match")
-	}
 }
 
 // missed returns the text of a miss, and names the groups that do not answer, which may have what is missing.

@@ -76,7 +76,8 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 	if e.last, err = e.compile(ctx, e.sources.Current(), &Catalog{}); err != nil {
 		return nil, err
 	}
-	if e.last.idle != nil && !e.sources.MayChange() { // else the tools of a Source may match
+	mayChange := slices.ContainsFunc(config.Groups, func(g Group) bool { return g.Source != nil })
+	if e.last.idle != nil && !mayChange { // else the tools of a Source may match
 		events.fail(ctx, PartAlwaysLoaded, e.last.idle)
 	}
 	if e.last.unbounded != nil {
@@ -86,21 +87,8 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 }
 
 // current returns the edition for a run that starts now, the scope of what the run has of it before the Filter, and the
-// offer behind that scope. The error is the context's. No Source keeps the tools of another from a run:
-//
-//	the answer of a Source          this run has     later runs                          event
-//	is as before                    the tools        have the same                       none
-//	is different                    the new tools    have the new tools                  CatalogEvent
-//	comes after the grace           the last tools   have the new tools                  FailureEvent, unless the last was late too
-//	does not come in time           the last tools   have the last, ask after a timeout  FailureEvent, in later runs if they have none
-//	is an error, or has no tools    the last tools   ask again                           FailureEvent
-//	has some wrong tools            the others       have the others                     FailureEvent, CatalogEvent if the others are new
-//	has only wrong tools            the last tools   ask again                           FailureEvent
-//	makes the index fail            the last tools   ask again                           FailureEvent
-//	is not indexed in time          the last tools   have the last, ask after a timeout  FailureEvent, in later runs too
-//
-// The grace is sources.Grace, for an index too: if that comes later, so do the new tools. In time means in SourceTimeout. A
-// run that has no tools of a Source yet waits that long instead.
+// offer behind that scope. The error is the context's. docs/operating.md says what each answer of a Source means for
+// this run and later ones; no Source keeps the tools of another from a run.
 func (e *editions) current(ctx context.Context) (*edition, scope, *sources.Offer, error) {
 	mine, failures := e.sources.Ask(ctx)
 	e.update(ctx, mine)

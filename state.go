@@ -86,16 +86,15 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 			r.restrict(s, limit, busy)
 		}
 		busy = nil
-		calls := t.calls(round)
-		for i := range calls {
-			doc, ok := r.calledDoc(&calls[i])
+		for i := range round.calls {
+			doc, ok := r.calledDoc(&round.calls[i])
 			if ok && (r.countsCalls() || s.Has(doc)) {
 				s.Use(doc)
 				if settled == nil { // the last round
 					s.InUse = append(s.InUse, doc)
 				}
 			}
-			if ok && !calls[i].answered {
+			if ok && !round.calls[i].answered {
 				busy = append(busy, doc)
 			}
 		}

@@ -191,9 +191,6 @@ func readNames(arguments string) (names []string, ok bool) {
 		if object, isObject := element.(map[string]any); isObject {
 			element = modeljson.First(object, "name")
 		}
-		if _, nested := element.([]any); nested {
-			continue
-		}
 		one, _ := modeljson.Texts(element, maxQueries)
 		names = append(names, one...)
 	}

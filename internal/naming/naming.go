@@ -219,9 +219,6 @@ func Prefix(name, namespace string) string {
 
 // CutRunes shortens s to at most limit code points.
 func CutRunes(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
 	for i := range s {
 		if limit == 0 {
 			return s[:i]

@@ -111,13 +111,12 @@ func (s *Snapshot) add(group int, t tool.BaseTool, info *schema.ToolInfo, name s
 // admitted returns the definition of a Source's tool in a form that providers accept, frozen. It returns nil if the
 // tool has to be left out, and tells because what is wrong. taken are the names of other tools.
 func (s *Sources) admitted(g *group, d *listed, taken map[string]bool, because func(error)) *schema.ToolInfo {
+	refuse := func(err error) *schema.ToolInfo { because(err); return nil }
 	if d.info == nil {
-		because(errors.New(d.problem))
-		return nil
+		return refuse(errors.New(d.problem))
 	}
 	info := g.Named(d.info)
 	isTaken := taken[info.Name] || g.PerCaller != nil && d.twins > 0
-	refuse := func(err error) *schema.ToolInfo { because(err); return nil }
 	switch {
 	case len(info.Desc) > s.rules.MaxDescription:
 		return refuse(fmt.Errorf("a description of %d bytes; at most %d are taken", len(info.Desc), s.rules.MaxDescription))
@@ -128,11 +127,10 @@ func (s *Sources) admitted(g *group, d *listed, taken map[string]bool, because f
 	case isTaken:
 		return refuse(errors.New("another dynamic tool has this name; " + usePrefix))
 	}
-	mended := g.mended(info, d.name, because)
-	if mended == nil {
+	if info = g.mended(info, d.name, because); info == nil {
 		return nil
 	}
-	return schemacheck.Frozen(mended)
+	return schemacheck.Frozen(info)
 }
 
 // mended is admitted for any tool, whose own name is given, and does not freeze.

@@ -127,11 +127,6 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 	return s, problems, nil
 }
 
-// MayChange reports whether a group has a Source.
-func (s *Sources) MayChange() bool {
-	return slices.ContainsFunc(s.groups, func(g *group) bool { return g.Source != nil })
-}
-
 // Current returns the snapshot that was accepted last, with the newest tools.
 func (s *Sources) Current() *Snapshot {
 	s.mu.Lock()

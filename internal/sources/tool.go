@@ -113,10 +113,7 @@ func (d *described) Info(context.Context) (*schema.ToolInfo, error) { return d.i
 
 func (*described) isWrapped() {}
 
-// GetType implements components.Typer.
-func (d *described) GetType() string { return d.typeName }
-
-// IsCallbacksEnabled implements components.Checker.
+func (d *described) GetType() string          { return d.typeName }
 func (d *described) IsCallbacksEnabled() bool { return d.callbacks }
 
 // IsWrapped reports whether a tool is of a Snapshot.
