@@ -215,7 +215,9 @@ type help struct {
 	Message     string   `json:"message,omitempty"`
 }
 
-func helpOf(r *Result) help { return help{r.copies, r.NotFound, r.Suggestions, r.Message} }
+func helpOf(r *Result) help {
+	return help{NotFound: r.NotFound, Suggestions: r.Suggestions, Message: r.Message}
+}
 
 // searchAnswer is the answer of tool_search by default.
 type searchAnswer struct {

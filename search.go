@@ -33,6 +33,7 @@ type trace struct {
 	wrong        *search.QueryError // of the first query that a searcher cannot search by
 	first        string             // the searcher that found the best of the last query
 	alreadyShown []string           // names of matches whose definitions the model sees already
+	copies       []string           // names of the matches' copies on other servers
 	near         int                // matches of a fallback that were not returned, since others are nearer
 	ranked       int                // how many queries ask for more than tools by name
 	allowed      func(doc int) bool // what the last query asks among; nil means all
@@ -146,7 +147,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			matches = slices.DeleteFunc(matches, func(m Match) bool { return c.isCopy(c.byName[m.Info.Name]) })
 		}
 		matches = c.withNamed(matches, c.limit(limit))
-		result.copies = append(result.copies, c.copiesOf(matches)...)
+		trace.copies = append(trace.copies, c.copiesOf(matches)...)
 		if lists = append(lists, matches); len(queries) > 1 {
 			trace.found(matches, text)
 		}
@@ -154,8 +155,8 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
-	result.copies = withoutMatches(result.copies, result.Matches)
-	result.copies = result.copies[:min(len(result.copies), maxCopies)]
+	trace.copies = withoutMatches(trace.copies, result.Matches)
+	trace.copies = trace.copies[:min(len(trace.copies), maxCopies)]
 	switch {
 	case len(result.Matches)+len(trace.alreadyShown) > 0 && len(result.NotFound) == 0:
 	case blank:
@@ -544,7 +545,6 @@ type Result struct {
 	Suggestions []string // names near those that were not found
 	Total       int      // number of tools that matched before the limit, summed over the queries
 	Message     string   // help for the model; "" means none
-	copies      []string // names of matches that differ from one of Matches, or from a visible tool, in their server alone
 }
 
 // A Match is a tool that was found.

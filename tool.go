@@ -97,7 +97,7 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 func (h *host) namesTool() *metaTool {
 	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, func(_ *run, _ searchRequest, result *Result, t trace) string {
 		answer := answerOf(result)
-		answer.AlreadyLoaded = t.alreadyShown
+		answer.AlreadyLoaded, answer.Copies = t.alreadyShown, t.copies
 		return toJSON(answer)
 	}})
 }
@@ -317,6 +317,7 @@ func (h *host) definitionsTool() *metaTool {
 	sizeOf := func(r *run, m Match, t trace) int { return len(toJSON(define(r, m, t))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, t trace) string {
 		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
+		found.Copies = t.copies
 		for i, m := range result.Matches {
 			found.Matches[i] = define(r, m, t)
 		}

@@ -34,7 +34,7 @@ func (h *host) rankedTool() *metaTool {
 	}
 	write := func(r *run, _ searchRequest, result *Result, t trace) string {
 		last := rankedNames{AlreadyLoaded: t.alreadyShown, Matches: []rankedName{}, help: helpOf(result)}
-		if t.ranked > 0 {
+		if last.Copies = t.copies; t.ranked > 0 {
 			last.Candidates = r.scope.size()
 		}
 		var text strings.Builder
