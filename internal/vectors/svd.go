@@ -201,10 +201,7 @@ func eigen(a []float64, n int) (values []float64, vectors [][]float64) {
 		rows[i] = make([]float64, n)
 		rows[i][i] = 1
 	}
-	for range maxSweeps {
-		if isDiagonal(a, n) {
-			break
-		}
+	for sweep := 0; sweep < maxSweeps && !isDiagonal(a, n); sweep++ {
 		for p := range n {
 			for q := p + 1; q < n; q++ {
 				if a[p*n+q] == 0 {
