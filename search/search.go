@@ -152,7 +152,8 @@ type Searcher interface {
 
 // A QueryReader is a Searcher that reads a text by a rule of its own instead of the common rule (see Query): Keyword
 // reads "+word" as Eino does, and Regexp reads a pattern, to which "+" and ":" belong. It resolves the demands of its
-// rule into Allowed. Required and Namespace of the Query it returns are resolved by the common rule.
+// rule into Allowed. Required and Namespace of the Query it returns are resolved by the common rule. Namespace arguments
+// and filters hold for every searcher.
 type QueryReader interface {
 	Searcher
 	// ReadQuery returns the query for a text of any length, without a limit, and without Keywords if the text is not
@@ -165,16 +166,17 @@ type QueryReader interface {
 // later requests with the same tools. A Restricter that is a QueryReader reads the text itself.
 //
 // Restrict returns a searcher of the documents with these numbers, which are ascending, each once. The documents keep
-// their numbers, and no answer depends on any other document. Restrict does not change the Restricter, is safe for
-// concurrent use and returns soon after ctx is done. It must not keep docs.
+// their numbers, and the searcher answers as if it were built from them alone. Restrict does not change the Restricter,
+// is safe for concurrent use and returns soon after ctx is done. It must not keep docs.
 type Restricter interface {
 	Searcher
 	Restrict(ctx context.Context, docs []int) (Searcher, error)
 }
 
 // A Rebuilder is a Searcher that saves work when its catalog changes, such as embedding texts that have not changed.
-// A catalog with a Source then calls Rebuild instead of the Indexer. What holds for an Indexer holds for Rebuild, and
-// the searcher answers as if the Indexer had built it. The Rebuilder stays as it is and may be searched meanwhile.
+// A catalog with a Source then calls Rebuild instead of the Indexer. Rebuild returns a searcher of other documents, which
+// answers as if the Rebuilder's Indexer had built it. What holds for an Indexer holds for Rebuild. The Rebuilder stays as
+// it is and may be searched meanwhile.
 type Rebuilder interface {
 	Searcher
 	Rebuild(ctx context.Context, docs []Document) (Searcher, error)
@@ -202,8 +204,8 @@ type Indexer func(ctx context.Context, docs []Document) (Searcher, error)
 // An Explainer is a Searcher that can explain its scores. All built-in searchers are Explainers.
 type Explainer interface {
 	Searcher
-	// Explain explains the score of one document. The query's limit and Allowed do not count. A document that does
-	// not match has the score 0.
+	// Explain explains the score of one document for a query, whose limit does not count. Allowed does not count
+	// either. A document that does not match has the score 0.
 	Explain(ctx context.Context, q Query, doc int) (Explanation, error)
 }
 
