@@ -91,9 +91,13 @@ func (q *Query) text() string {
 // never fails, reads at most 4 KiB and keeps 64 keywords. It does not resolve Required; a [Narrower] does.
 func ParseQuery(text string) Query {
 	text = cutQuery(text)
-	q := Query{Text: text, Keywords: make([]string, 0, 8)}
-	hasPlus, rest := strings.Contains(text, "+"), text
+	q := Query{Text: strings.TrimPrefix(text, "+"), Keywords: make([]string, 0, 8)}
+	hasPlus := strings.LastIndexByte(text, '+') > 0 // where trimming is not enough
+	rest := text
 	var bareText strings.Builder
+	if hasPlus {
+		bareText.Grow(len(text))
+	}
 	for word := range strings.FieldsSeq(text) {
 		space, after, _ := strings.Cut(rest, word)
 		rest = after
@@ -102,7 +106,8 @@ func ParseQuery(text string) Query {
 			continue
 		}
 		if hasPlus {
-			bareText.WriteString(space + bare)
+			bareText.WriteString(space)
+			bareText.WriteString(bare)
 		}
 		if len(q.Keywords) < maxKeywords {
 			q.Keywords = append(q.Keywords, bare)
