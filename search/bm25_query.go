@@ -20,6 +20,12 @@ import (
 
 const noTerm = analysis.NoTerm
 
+// A bm25Query is a query that was read. The reader owns its memory, so it lasts until the next read.
+type bm25Query struct {
+	groups    []bm25Group
+	sentences [][]int // the places of each sentence's groups in groups; empty for a single sentence
+}
+
 // A bm25Group is the alternatives for one word of the query: its own term, then its substitutes. Of these, only
 // the first that a tool has counts.
 type bm25Group struct {
@@ -60,14 +66,11 @@ var reasons = [...]string{
 
 // bm25Reader reads queries over an index, one at a time. It remembers the words of earlier queries.
 type bm25Reader struct {
-	x *bm25
+	x      *bm25
+	query  bm25Query
+	begun  string // the word of the group that terms are added to
+	isOpen bool   // whether the query has that group, which its first term opens
 
-	// The query that was read, until the next read.
-	groups    []bm25Group
-	sentences [][]int // the places of each sentence's groups in groups; empty for a single sentence
-
-	begun      string // the word of the group that terms are added to
-	isOpen     bool   // whether the query has that group, which its first term opens
 	analyzer   *analysis.Analyzer
 	words      []*bm25Word   // by the analyzer's number
 	meaningsOf [][]bm25Group // of the lexicon's words, by number; nil if not yet read
@@ -76,7 +79,7 @@ type bm25Reader struct {
 	all        []int32             // texts, then the wholes
 	sentence   int                 // the sentence that is read, and then the last
 	sentenceOf []int               // by place in all
-	places     [maxSentences][]int // of the groups of each sentence
+	sentences  [maxSentences][]int // the places of their groups
 	hasOutside bool                // whether some of texts are not in a value
 	taken      docset.Set          // terms of the query
 	wanted     docset.Set          // terms that the query asks for itself
@@ -170,7 +173,7 @@ func (r *bm25Reader) weightOf(n int32) float64 {
 
 // weigh makes the groups of the query: its words with their weights, and their substitutes.
 func (r *bm25Reader) weigh() {
-	r.groups = r.groups[:0]
+	r.query.groups = r.query.groups[:0]
 	clear(r.taken)
 	clear(r.wanted)
 	if r.x.lexicon.HasOwnMeanings() {
@@ -190,7 +193,7 @@ func (r *bm25Reader) weigh() {
 		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) {
 			continue
 		}
-		from, weight := len(r.groups), r.weightOf(n)
+		from, weight := len(r.query.groups), r.weightOf(n)
 		// The parts of a whole count less if a tool has the whole.
 		for ; len(wholes) > 0 && wholes[0].From <= i; wholes = wholes[1:] {
 			if r.addWhole(wholes[0].Term) {
@@ -215,7 +218,7 @@ func (r *bm25Reader) weigh() {
 		if len(r.texts) <= maxRelatedQuery && !isSplit {
 			r.addSubstitutes(word.related, weight)
 		}
-		if to := len(r.groups); to > from {
+		if to := len(r.query.groups); to > from {
 			word.from, word.to = from, to
 		}
 	}
@@ -276,33 +279,33 @@ func (r *bm25Reader) addTerm(term bm25Term) {
 	if !r.taken.Add(int(term.id)) {
 		return
 	}
-	last := len(r.groups) - 1
+	q, last := &r.query, len(r.query.groups)-1
 	if !r.isOpen {
 		last++
-		r.groups = slices.Grow(r.groups, 1)[:last+1] // with the space of an earlier query's group
-		r.groups[last].word, r.groups[last].terms, r.isOpen = r.begun, r.groups[last].terms[:0], true
+		q.groups = slices.Grow(q.groups, 1)[:last+1] // with the space of an earlier query's group
+		q.groups[last].word, q.groups[last].terms, r.isOpen = r.begun, q.groups[last].terms[:0], true
 	}
-	r.groups[last].terms = append(r.groups[last].terms, term)
+	q.groups[last].terms = append(q.groups[last].terms, term)
 }
 
 // readSentences adds the meanings of the query, and sets the groups of each sentence, those of each word once, unless
 // only one sentence has groups.
 func (r *bm25Reader) readSentences() {
-	for i := range r.places {
-		r.places[i] = r.places[i][:0]
+	for i := range r.sentences {
+		r.sentences[i] = r.sentences[i][:0]
 	}
 	for i, n := range r.texts {
 		if word, sentence := r.words[n], r.sentenceOf[i]; word.sentence <= sentence {
 			word.sentence = sentence + 1
 			for group := word.from; group < word.to; group++ {
-				r.places[sentence] = append(r.places[sentence], group)
+				r.sentences[sentence] = append(r.sentences[sentence], group)
 			}
 		}
 	}
 	r.addMeanings()
-	r.sentences = append(r.sentences[:0], r.places[:]...)
-	r.sentences = slices.DeleteFunc(r.sentences, func(groups []int) bool { return len(groups) == 0 })
-	if len(r.sentences) == 1 {
-		r.sentences = r.sentences[:0]
+	r.query.sentences = append(r.query.sentences[:0], r.sentences[:]...)
+	r.query.sentences = slices.DeleteFunc(r.query.sentences, func(groups []int) bool { return len(groups) == 0 })
+	if len(r.query.sentences) == 1 {
+		r.query.sentences = r.query.sentences[:0]
 	}
 }

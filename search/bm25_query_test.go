@@ -35,7 +35,7 @@ func TestReadQuery(t *testing.T) {
 	} {
 		s.read(ParseQuery(tt.text))
 		var groups []string
-		for _, group := range s.groups {
+		for _, group := range s.query.groups {
 			var terms []string
 			for _, term := range group.terms {
 				terms = append(terms, strings.TrimSpace(fmt.Sprintf("%s:%.3g %s", x.Terms[term.id], term.weight, reasons[term.reason])))

@@ -156,8 +156,8 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 
 func (s *bm25Scratch) score(ctx context.Context, q Query) error {
 	s.read(q)
-	groups, next := s.groups, 0 // all groups count once, in their order
-	for _, sentence := range s.sentences {
+	groups, next := s.query.groups, 0 // all groups count once, in their order
+	for _, sentence := range s.query.sentences {
 		begin := s.sums.group + 1
 		for _, group := range sentence {
 			for ; next < group; next++ {
@@ -213,7 +213,7 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 	add := func(term, field string, score float64, detail string) {
 		e.Parts = append(e.Parts, Contribution{term, field, score, detail})
 	}
-	for _, group := range s.groups {
+	for _, group := range s.query.groups {
 		for _, term := range group.terms {
 			text, list, reason := x.Terms[term.id], x.List(term.id), reasonOf(group.word, term)
 			at, found := bm25f.Find(list, doc)
@@ -222,12 +222,8 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 				continue
 			}
 			for _, share := range shares[text] {
-				times := "once"
-				if share.Count > 1 {
-					times = fmt.Sprintf("%d times", share.Count)
-				}
 				add(text, fieldTitles[share.Field], float64(float32(term.weight)*list[at].Impact)*share.Part,
-					fmt.Sprintf("%s; weight in the query %.2g, idf %.3g%s", times, term.weight, x.IDF[term.id], reason))
+					fmt.Sprintf("%s; weight in the query %.2g, idf %.3g%s", times(share.Count), term.weight, x.IDF[term.id], reason))
 			}
 			break
 		}
@@ -285,4 +281,11 @@ func reasonOf(word string, term bm25Term) string {
 		text += fmt.Sprintf(" (line %d of your lexicon)", term.line)
 	}
 	return text
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

@@ -367,15 +367,15 @@ func (r *bm25Reader) addMeanings() {
 		}
 	}
 	for _, m := range r.meanings {
-		at := len(r.groups)
+		at := len(r.query.groups)
 		r.begin(m.group.word)
 		for _, term := range m.group.terms {
 			if term.weight *= m.weight; term.weight == most[term.id] {
 				r.addTerm(term)
 			}
 		}
-		if len(r.groups) > at {
-			r.places[m.sentence] = append(r.places[m.sentence], at)
+		if len(r.query.groups) > at {
+			r.sentences[m.sentence] = append(r.sentences[m.sentence], at)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (x *lsa) read(q Query) (terms []bm25Term, vector []float32) {
 	sum := make([]float32, x.tools.Width)
 	x.words.with(func(s *bm25Scratch) {
 		s.read(q)
-		for _, group := range s.groups {
+		for _, group := range s.query.groups {
 			for _, t := range group.terms {
 				weight := float32(t.weight) * x.words.IDF[t.id]
 				terms = append(terms, bm25Term{id: t.id, weight: float64(weight)})
