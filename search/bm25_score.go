@@ -273,7 +273,7 @@ func reasonOf(word string, term bm25Term) string {
 	if term.reason == asked {
 		return ""
 	}
-	text := "; " + reasons[term.reason]
+	text := "; " + reasons[term.reason].detail
 	if word != "" {
 		text += fmt.Sprintf(" %q", word)
 	}
