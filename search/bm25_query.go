@@ -87,6 +87,8 @@ type bm25Reader struct {
 	begun  string // the word of the group that terms are added to
 	isOpen bool   // whether the query has that group, which its first term opens
 
+	isForeign, isJapanese bool // the query; what is in a language that the index lacks counts by the tools' own words alone
+
 	analyzer   *analysis.Analyzer
 	words      []*bm25Word   // by the analyzer's number
 	meaningsOf [][]bm25Group // of the lexicon's words, by number; nil if not yet read
@@ -112,7 +114,8 @@ const maxRememberedWords = 1 << 14
 
 func (r *bm25Reader) read(q Query) {
 	r.forget()
-	text := q.text()
+	var text string
+	text, r.isForeign, r.isJapanese = r.x.languages.Read(q.text())
 	if r.cut(text, r.appendWords); len(r.texts) == 0 {
 		r.cut(text, r.analyzer.Append) // the text is identifiers only
 	}
@@ -128,7 +131,7 @@ func (r *bm25Reader) read(q Query) {
 	for _, n := range r.all {
 		r.words[n].counted = counted{}
 	}
-	r.findNamed(text)
+	r.findNamed(q.text())
 }
 
 // forget drops the words of earlier queries once there are more than maxRememberedWords.
@@ -150,7 +153,9 @@ func (r *bm25Reader) cut(text string, appendTerms func(terms []int32, text strin
 			r.sentenceOf = append(r.sentenceOf, r.sentence)
 		}
 		r.hasOutside = r.hasOutside || weight == 1 && from < len(r.texts)
-		r.readChinese(text, weight)
+		if !r.isJapanese {
+			r.readChinese(text, weight)
+		}
 	}
 	for i := 0; i < len(text); {
 		start, end := analysis.NextValue(text, i)
@@ -206,7 +211,7 @@ func (r *bm25Reader) weigh() {
 	left, wholes, partsEnd := [...]int{maxNearWords, maxOwnedWords}, r.analyzer.Wholes, 0
 	hasWords := slices.ContainsFunc(r.texts, r.isWord)
 	for i, n := range r.texts {
-		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) {
+		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) || r.isForeign && r.words[n].script == ideographic {
 			continue
 		}
 		from, weight := len(r.query.groups), r.weightOf(n)
@@ -227,11 +232,11 @@ func (r *bm25Reader) weigh() {
 		r.addSubstitutes(word.forms, weight)
 		r.addSubstitutes(word.synonyms, 1)
 		isSplit := false
-		if kind := min(word.owner, 1); kind != several && !r.isValue(n) && left[kind] > 0 {
+		if kind := min(word.owner, 1); kind != several && !r.isForeign && !r.isValue(n) && left[kind] > 0 {
 			left[kind]--
 			isSplit = r.addNear(n, weight)
 		}
-		if len(r.texts) <= maxRelatedQuery && !isSplit {
+		if len(r.texts) <= maxRelatedQuery && !isSplit && !r.isForeign {
 			r.addSubstitutes(word.related, weight)
 		}
 		if to := len(r.query.groups); to > from {

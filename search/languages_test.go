@@ -103,6 +103,59 @@ func TestLanguagesFunctionWords(t *testing.T) {
 	assert.Equal(t, []int{1, 0}, bestOf(t, s, search.ParseQuery("die Nachricht der Woche")))
 }
 
+// A request in a language that the tools do not have finds what shares a name with it, and nothing by its function
+// words, by words that look like theirs, or by characters read as Chinese. Codes and titles in other requests stay.
+func TestLanguagesForeign(t *testing.T) {
+	const locale, queue, clock, rating, panel = 0, 1, 2, 3, 4
+	english := []search.Document{
+		doc("t1", "Sets the locale, such as en, el or pt"),
+		doc("t2", "Lists the queues of a Redis"),
+		doc("t3", "Tells the time and the day"),
+		doc("t4", "Says which answer is better, which one passes, and which month it is of"),
+		doc("t5", "Opens a Grafana panel"),
+	}
+	chinese := []search.Document{doc("t1", "查询天空的颜色"), doc("t2", "预约会议")}
+	japanese := []search.Document{doc("t1", "空の色を見る"), doc("t2", "会議を予約する")}
+	spanish := []search.Document{doc("crear_pedido_tienda", "Crea un pedido en la tienda"), doc("crear_el_pedido_de_la_tienda", "Guarda")}
+	for _, tt := range []struct {
+		tools   []search.Document
+		request string
+		want    []int
+	}{
+		{english, "Wie wird das Wetter am Wochenende?", nil},
+		{english, "die Post sagt, dass es nicht an mir liegt", nil},
+		{english, "Straßen, dass", nil},
+		{english, "Was macht das Grafana von meiner Firma?", []int{panel}},
+		{english, "¿Qué hay hoy de comer en el comedor?", nil},
+		{english, "que tengo en la agenda de hoy", nil},
+		{english, "¿Que tal?", nil},
+		{english, "pon el valor en-US por favor", []int{locale}},
+		{english, "pon el valor EN por favor", []int{locale}},
+		{english, "reinicia el Redis de la empresa", []int{queue}},
+		{english, "Où est mon colis ?", nil},
+		{english, "cœur que", nil},
+		{english, "Qui est en vacances cette semaine ?", nil},
+		{english, "Montre-moi le Grafana de la boîte", []int{panel}},
+		{english, "東京へ行く電車は何時ですか", nil},
+		{english, "今日のRedisを見せて", []int{queue}},
+		{english, "现在时间，不是“何時ですか”", []int{clock}},
+		{english, "请问の是什么时间", []int{clock}},
+		{english, "codes en, el", []int{locale}},
+		{english, "Los Angeles, Las queus", []int{queue}},
+		{english, "son plus queus", []int{queue}},
+		{english, "que", []int{queue}},
+		{english, "the time in El Niño's month, says que", []int{rating, clock, locale, queue}},
+		{chinese, "週末の天気はどうですか", nil},
+		{chinese, "会議を午後に移して", []int{1}},
+		{japanese, "空は？", []int{0}},
+		{spanish, "guardda lo que es de mi casa", []int{1}},
+		{spanish, "crear el pedido de la tienda", []int{1, 0}},
+	} {
+		s := searcherOf(t, search.BM25, tt.tools...)
+		assert.Equal(t, tt.want, bestOf(t, s, search.ParseQuery(tt.request)), tt.request)
+	}
+}
+
 // A question that asks how many there are finds the tool that counts, and a question that asks how
 // much something is finds the tool that tells the amount.
 func TestLanguagesCounts(t *testing.T) {

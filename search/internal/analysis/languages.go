@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,7 +16,8 @@ import (
 //	            the terms that it consists of                      Besprechungsabsage ~ sagt eine Besprechung ab
 //
 // An index has a language if 3 of the language's function words are in one of 50 tools each. A function word of such
-// a language counts little in a query. search/testdata/languages.golden shows what the languages are worth.
+// a language counts little in a query. A request in a language that the index lacks asks it for the tools' own words
+// alone: see Read. search/testdata/languages.golden shows what the languages are worth.
 
 // maxParts is how many parts of a compound count.
 const maxParts = 3
@@ -25,19 +27,101 @@ const (
 	maxToolsPerWord   = 50 // one tool in this many must have a function word
 	minStemLength     = 4  // bytes
 	minCompoundLength = 8  // bytes
+	maxFunctionWord   = 9  // bytes
 	minRestLength     = 3  // bytes of a compound after its beginning, or of a verb after its particle
 )
 
 // A language holds the rules for reading the words of a language.
 type language struct {
-	functionWords []string
+	functionWords []string // that tell an index of the language
 	stem          func(term string) string
+	words         map[string]bool // in requests; some also without the marks that people leave out
+	letters       string          // and signs, that only the language has
 }
 
 var languages = [...]language{ // German is the first
-	{strings.Fields("der die das des den dem ein eine einen einer und oder von mit für auf zu im"), germanStem},
-	{strings.Fields("el la los las un una unos unas de del en con para por que y"), func(term string) string { return spanish.Stem(term, true) }},
-	{strings.Fields("le la les un une des du de en dans pour avec sur et ou"), func(term string) string { return french.Stem(term, true) }},
+	{strings.Fields("der die das des den dem ein eine einen einer und oder von mit für auf zu im"), germanStem,
+		wordSet(`aber als am an auch auf aus bei bis bist bitte da das dass dein dem den der des dich die diese dieser dir du ein eine einem
+einen einer eines er es für gibt hab habe haben hast hat ich ihr im in ins ist kann kannst kein keine können könnte man mein meine meinen
+meiner mich mir mit muss möchte nach nicht noch nur ob oder ohne sein seine sich sie sind so soll sollte um und uns unser unter vom von vor
+wann war warum was welche welcher welches wenn wer werden wie wieviel will wir wird wo wurde zu zum zur über`), "ß"},
+	{strings.Fields("el la los las un una unos unas de del en con para por que y"), func(term string) string { return spanish.Stem(term, true) },
+		wordSet(`a al como con cual cuales cuando cuanta cuantas cuanto cuantos cuál cuáles cuándo cuánta cuántas cuánto cuántos cómo de del
+desde donde dónde e el ella ellos en entre es esa ese eso esta estas este esto estos está están favor ha hasta hay he la las le les lo los
+me mi mis muy más ni no nos nuestra nuestro o os para pero por porque puede puedes puedo que quien quién qué se según ser si sin sobre son
+su sus te tu tus u un una unas unos usted y ya yo él`), "¿¡ñ"},
+	{strings.Fields("le la les un une des du de en dans pour avec sur et ou"), func(term string) string { return french.Stem(term, true) },
+		wordSet(`ai as au aux avec avez avoir avons ce ces cet cette chez combien comme comment dans de des du elle en entre es est et il ils
+je la le les leur lui ma mais me mes moi mon même ne nos notre nous on ont ou où par pas peut peux plus pour pourquoi pouvez qu quand que
+quel quelle quelles quels qui sa sans se ses si son sont suis sur ta te tes toi ton tu un une veux vos votre vous y à été être`), "œ"},
+}
+
+var (
+	alsoEnglish   = wordSet("ai as comment con den die dir favor hat man mon par plus pour sin son sur ton war") // besides stopWords
+	countingWords = wordSet("wieviel cuanta cuantas cuanto cuantos cuánta cuántas cuánto cuántos combien")       // in tools' own language
+)
+
+// Read returns a request without the function words of its language, whether the index lacks that language, and
+// whether the request is Japanese, which its kana tell. Another language is told by its letters and by function words
+// that are no English words, by two more than there are English function words. Any other request stays as it is.
+func (f *Languages) Read(text string) (bare string, isForeign, isJapanese bool) {
+	if isOfKana(text) {
+		_, known := f.ids["の"]
+		return text, !known, true
+	}
+	var marks [len(languages)]int
+	for from, to, word := 0, 0, ""; from < len(text) && slices.Max(marks[:]) > -4; from = to { // fewer marks mean English
+		word, to = requestWord(text, from)
+		isEnglish := stopWords[word] || alsoEnglish[word]
+		isCode := to-from <= 2 && (to+1 >= len(text) || text[to] != ' ' || !isOfWord(rune(text[to+1]))) // "from en to de"
+		isName := from >= len("¿!") && byteClasses[text[from]] == Upper                                 // "Las Vegas"
+		for i := range marks {
+			switch isOf := languages[i].words[word]; {
+			case !isOf && isEnglish:
+				marks[i]--
+			case isOf && !isEnglish && !isCode && !isName:
+				marks[i]++
+			}
+		}
+	}
+	for i := range marks {
+		marks[i] += min(1, strings.IndexAny(text, languages[i].letters)+1)
+	}
+	at := slices.Index(marks[:], slices.Max(marks[:]))
+	if marks[at] < 2 {
+		return text, false, false
+	}
+	without := []byte(text)
+	for from, to, word := 0, 0, ""; from < len(text); from = to {
+		if word, to = requestWord(text, from); languages[at].words[word] && !(f.has[at] && countingWords[word]) {
+			clear(without[from:to]) // a zero is no letter
+		}
+	}
+	return string(without), !f.has[at], false
+}
+
+// requestWord returns the word at a place in small letters, and where it ends; "" if it is long, in capitals, in a name
+// such as en-US, or none.
+func requestWord(text string, from int) (word string, to int) {
+	class, to := WordAt(text, from)
+	if class == NoLetter || to-from > maxFunctionWord || byteClasses[text[to-1]] == Upper ||
+		strings.ContainsAny(text[max(0, from-1):min(to+1, len(text))], "_-/@") {
+		return "", to
+	}
+	return strings.ToLower(text[from:to]), to
+}
+
+// isOfKana reports whether a text has kana, and no character that only Chinese has, outside of values.
+func isOfKana(text string) (is bool) {
+	for i := 0; i < len(text) && strings.IndexByte(text, "ぁ"[0]) >= 0; {
+		start, end := NextValue(text, i)
+		if strings.ContainsAny(text[i:start], "你您她它们們这這哪吗嗎呢吧啊给请帮么麼怎说个为还让对从译") {
+			return false
+		}
+		is = is || strings.ContainsFunc(text[i:start], func(r rune) bool { return 'ぁ' <= r && r < '・' })
+		i = end
+	}
+	return is
 }
 
 // germanStem removes a word's endings, so that nouns and verbs get the same stem: Verfolgung, verfolgt.
@@ -54,6 +138,7 @@ var germanEndings = strings.Fields("ung ern em en er es st e n s t")
 
 // Languages are the languages of an index.
 type Languages struct {
+	has           [len(languages)]bool
 	forms         []func(word string) (terms []int32) // by language
 	german        func() map[string][]int32           // its stems; nil if the index has no German
 	ids           map[string]int32                    // of the index
@@ -82,6 +167,7 @@ func FindLanguages(ids map[string]int32, terms []string, bounds []int32, tools i
 		for _, id := range words {
 			f.functionWords[id] = true
 		}
+		f.has[i] = true
 		stems := sync.OnceValue(func() map[string][]int32 { return f.stems(terms, language.stem) }) // at the first query
 		if f.forms = append(f.forms, func(word string) []int32 { return stems()[language.stem(word)] }); i == 0 {
 			f.german = stems
