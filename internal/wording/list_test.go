@@ -57,7 +57,7 @@ func TestForms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := list()
 			c.edit(&l)
-			text, _ := l.Text()
+			text, _, _ := l.Text()
 			assert.Equal(t, c.want, text)
 		})
 	}

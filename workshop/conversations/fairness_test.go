@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -459,5 +460,67 @@ func TestSettingsOverTasks(t *testing.T) {
 		assert.InDelta(t, c.before, before/tasks, 0.5, "%s: needed tools before the first search, in percent", c.name)
 		assert.InDelta(t, c.needed, needed/tasks, 0.51, "%s: needed tools after the last search, in percent", c.name)
 		assert.InDelta(t, c.defined, definitions/tasks, 0.05, "%s: definitions", c.name)
+	}
+}
+
+// The reminder's line of a server has a word of most questions that need the server. Words of more than a tenth of a
+// set's questions do not count.
+func TestReminderHasTheWordsOfQuestions(t *testing.T) {
+	wordsOf := func(text string) map[string]bool {
+		words := make(map[string]bool)
+		for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if len(word) > 3 {
+				words[strings.TrimSuffix(word, "s")] = true
+			}
+		}
+		return words
+	}
+	for set, want := range map[string]float64{"mcpbench": 75, "azure_mcp": 75, "stabletoolbench": 85} {
+		folder := "../../../shared/retrieval/" + set
+		if _, err := os.Stat(folder); err != nil {
+			t.Skipf("no retrieval sets: %v", err)
+		}
+		catalog := testtools.Must(eval.LoadCatalog(folder + "/tools.jsonl"))(t)
+		queries := testtools.Must(eval.LoadQueries(folder + "/queries.jsonl"))(t)
+		config := toolsearch.Config{Annotate: catalog.Annotate, Reminder: toolsearch.ReminderConfig{MaxTokens: 1000}}
+		servers, asking := make(map[string]string), make(map[string]int) // servers by tool; questions by word
+		for _, info := range catalog.Tools {
+			if len(info.Name) <= 128 { // providers take no others
+				servers[info.Name] = catalog.Annotate(info).Namespace
+				config.DynamicTools = append(config.DynamicTools, echo(info))
+			}
+		}
+		for _, q := range queries {
+			for word := range wordsOf(q.Text) {
+				asking[word]++
+			}
+		}
+		middleware := newMiddleware[chat](t, config)
+		needed, said := 0, 0.0
+		for _, q := range queries {
+			ctx, _, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
+			require.NoError(t, err)
+			_, state, err := middleware.BeforeModelRewriteState(ctx,
+				&adk.ChatModelAgentState{Messages: []*schema.Message{schema.UserMessage(q.Text)}}, nil)
+			require.NoError(t, err)
+			words, seen := wordsOf(q.Text), make(map[string]bool)
+			for _, group := range q.Groups {
+				server := servers[group[0]]
+				if seen[server] {
+					continue
+				}
+				seen[server] = true
+				needed++
+				_, line, _ := strings.Cut(state.Messages[0].Content, "\n"+server+" (")
+				line, _, _ = strings.Cut(server+" "+line, "\n")
+				for word := range wordsOf(line) {
+					if words[word] && 10*asking[word] <= len(queries) {
+						said++
+						break
+					}
+				}
+			}
+		}
+		assert.Greater(t, 100*said/float64(needed), want, "%s: lines with a word of the question, in percent", set)
 	}
 }
