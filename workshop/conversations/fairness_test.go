@@ -524,3 +524,25 @@ func TestReminderHasTheWordsOfQuestions(t *testing.T) {
 		assert.Greater(t, 100*said/float64(needed), want, "%s: lines with a word of the question, in percent", set)
 	}
 }
+
+// The answers of ProtocolDispatch to lists of three or four short queries (testdata/azure_searches.json) over 2,938 tools
+// had 12,775 bytes in the mean, before what several definitions have stood in them once.
+func TestAnswersToListsAreShort(t *testing.T) {
+	const tools = "../../../shared/retrieval/azure_mcp_xl/tools.jsonl"
+	if _, err := os.Stat(tools); err != nil {
+		t.Skipf("no retrieval sets: %v", err)
+	}
+	var lists [][]string
+	require.NoError(t, json.Unmarshal([]byte(testtools.ReadFile(t, "testdata/azure_searches.json")), &lists))
+	config := toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, Reminder: toolsearch.ReminderConfig{Disabled: true}}
+	for _, info := range testtools.Must(eval.LoadCatalog(tools))(t).Tools {
+		config.DynamicTools = append(config.DynamicTools, echo(info))
+	}
+	agent, size := agentOver[chat](t, config), 0
+	for _, list := range lists {
+		o := converse(t, way{}, agent, searching(string(testtools.Must(json.Marshal(map[string]any{"query": list}))(t))))
+		require.NoError(t, o.err)
+		size += len(o.result(t, "call_1"))
+	}
+	assert.Less(t, size/len(lists), 11_500, "bytes of an answer")
+}
