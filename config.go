@@ -251,15 +251,15 @@ type ReminderConfig struct {
 	Disabled bool
 
 	// MaxTokens is the largest size of the message in tokens of 4 bytes. A list that is too long becomes names by
-	// namespace, then namespaces with counts, then one line, which always fits. For ProtocolSearchAdd the list
-	// always begins with the namespaces. Zero means that every name is listed.
+	// namespace, then namespaces with what they are for, of many those that the first request is about, then one line,
+	// which always fits. ProtocolSearchAdd lists no names. Zero means that every name is listed.
 	MaxTokens int
 
 	// Position is the place of the message. Zero means ReminderDefault.
 	Position ReminderPosition
 
 	// Describe adds a short description to each name if MaxTokens allows it. Names listed by namespace, as with
-	// Namespaces, get none, nor do the namespaces of ProtocolSearchAdd. False means no descriptions.
+	// Namespaces, get none. False means no descriptions.
 	Describe bool
 
 	// Namespaces describes each namespace in a line. With it, names are listed by namespace. Nil means no

@@ -343,7 +343,7 @@ func characterize(groups []group, step int) {
 			weight = 1
 			eachWord(naming.CutWords(g.tools[i].Description, maxReadBytes), add)
 			weight = nameWeight
-			eachWord(strings.Join(naming.Parts(g.tools[i].Name), " "), add)
+			eachWord(strings.Join(naming.Parts(strings.TrimPrefix(g.tools[i].Name, "mcp__")), " "), add)
 		}
 	}
 	for i := range groups {
