@@ -228,8 +228,8 @@ type ReminderConfig struct {
 	Disabled bool
 
 	// MaxTokens is the largest size of the message in tokens of 4 bytes. A list that is too long becomes names by
-	// namespace, then namespaces with counts, then one line, which always fits. ProtocolSearchAdd lists namespaces from
-	// the start. Zero means that every name is listed.
+	// namespace, then namespaces with what they are for, of many those that the first request is about, then one line,
+	// which always fits. ProtocolSearchAdd lists no names. Zero means that every name is listed.
 	MaxTokens int
 
 	// Position is the place of the message. Zero means ReminderDefault.

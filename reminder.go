@@ -24,7 +24,9 @@ type reminder struct {
 	tool     string // the search tool's name
 	former   string // the search tool's name under another protocol; "" means that no such reminder is removed
 	block    wording.Block
-	text     string // "" means no reminder
+	text     string                      // "" means no reminder
+	fit      func(request string) string // writes the list for a request; nil if it is the same for all
+	request  string                      // that the text is for
 	form     wording.Form
 	position ReminderPosition
 }
@@ -67,7 +69,7 @@ func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 	if most := config.Reminder.MaxTokens; most > 0 {
 		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - len(rem.block.Wrap(""))
 	}
-	rem.text, rem.form = list.Text()
+	rem.text, rem.form, rem.fit = list.Text()
 	rem.text = rem.block.Wrap(rem.text)
 	return rem
 }
@@ -150,8 +152,23 @@ func (r *reminder) place(views []view) int {
 	return len(views)
 }
 
+// requestOf returns the request that the list is for: the first, so that the list stays, or with ReminderLast the last.
+func (r *reminder) requestOf(views []view) (request string) {
+	for i := range views {
+		if v := &views[i]; v.user && !r.is(v) && (request == "" || r.position == ReminderLast) {
+			request = r.block.Without(cmp.Or(v.text, strings.Join(v.texts, "\n")))
+		}
+	}
+	return request
+}
+
 // ensure edits the history to have a single current reminder in its place.
 func (r *reminder) ensure(t *transcript) {
+	if r.fit != nil {
+		if request := r.requestOf(t.views); request != r.request {
+			r.request, r.text = request, r.block.Wrap(r.fit(request))
+		}
+	}
 	at := r.place(t.views)
 	placed := r.text == ""
 	for i := range t.views {

@@ -302,8 +302,9 @@ func (h *host) regexpTool() *metaTool {
 
 // foundDefinitions is the answer of tool_search.
 type foundDefinitions struct {
-	Matches       []definition `json:"matches"`
-	AlreadyLoaded []string     `json:"already_loaded,omitempty"` // matches that the history defines
+	Shared        []json.RawMessage `json:"shared,omitempty"` // what parameters of several matches are, as "#/shared/0"
+	Matches       json.RawMessage   `json:"matches"`
+	AlreadyLoaded []string          `json:"already_loaded,omitempty"` // matches that the history defines
 	help
 	Tool *definition `json:"tool,omitempty"` // the tool called with wrong arguments
 }
@@ -316,11 +317,14 @@ func (h *host) definitionsTool() *metaTool {
 	}
 	sizeOf := func(r *run, m Match, t trace) int { return len(toJSON(define(r, m, t))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, t trace) string {
-		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, Matches: make([]definition, len(result.Matches)), help: helpOf(result)}
+		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, help: helpOf(result)}
+		matches := make([]definition, len(result.Matches))
 		found.Copies = t.copies
 		for i, m := range result.Matches {
-			found.Matches[i] = define(r, m, t)
+			matches[i] = define(r, m, t)
 		}
+		text, shared := schemacheck.Share(toJSON(matches))
+		found.Matches, found.Shared = json.RawMessage(text), shared
 		if request.stand != nil {
 			if doc, dynamic := r.scope.named(request.stand.MisusedTool); dynamic {
 				tool := definitionOf(r.scope.docs[doc].Info, h.room(r)-len(toJSON(result.Message)))

@@ -143,7 +143,7 @@ func ShortLine(text string, limit int) string {
 	if len(line) <= limit {
 		return line
 	}
-	return strings.TrimSpace(CutWords(line, limit-len("…"))) + "…"
+	return strings.TrimRight(CutWords(line, limit-len("…")), " ,") + "…"
 }
 
 // Safe returns a tool's name as a text may show it.

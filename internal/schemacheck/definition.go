@@ -3,6 +3,7 @@ package schemacheck
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"iter"
 	"maps"
@@ -75,6 +76,52 @@ func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 	copied := *info
 	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(s)
 	return &copied
+}
+
+// minShared is the length from which what stands in two places is worth two references and a place of its own.
+const minShared = 64
+
+// Share takes the enumerations and the parameters that the definitions of a JSON list have several times, such as all
+// currencies, out of them, and puts a reference in each place: "#/shared/0" is the first of shared. Beside shared, the
+// definitions are valid for the same arguments as before. What has references of its own stays, and so does the whole of
+// a tool's parameters.
+func Share(definitions string) (shortened string, shared []json.RawMessage) {
+	shortened = definitions
+	for _, ofEnums := range [...]bool{true, false} {
+		var list []struct{ Parameters json.RawMessage }
+		_ = sonic.ConfigStd.UnmarshalFromString(shortened, &list) // it is such a list
+		for _, definition := range list {
+			eachParameter(definition.Parameters, func(part, enum string) {
+				found, reference := part, fmt.Sprintf(`{"$ref":"#/shared/%d"}`, len(shared))
+				if ofEnums { // what else the parameter has stays
+					found, reference = `"enum":`+enum, strings.Trim(reference, "{}")
+					part = "{" + found + "}"
+				}
+				stays := len(part) == len(definition.Parameters) || strings.Contains(strings.ReplaceAll(part, `"$ref":"#/shared/`, ""), `"$`)
+				if len(found) >= minShared && !stays && strings.Count(shortened, found) > 1 {
+					shared = append(shared, json.RawMessage(part))
+					shortened = strings.ReplaceAll(shortened, found, reference)
+				}
+			})
+		}
+	}
+	return shortened, shared
+}
+
+// eachParameter calls visit for a schema, and then for those of the parameters inside it.
+func eachParameter(schema json.RawMessage, visit func(text, enum string)) {
+	var object struct {
+		Properties  map[string]json.RawMessage
+		Items, Enum json.RawMessage
+	}
+	if sonic.ConfigStd.Unmarshal(schema, &object) != nil {
+		return
+	}
+	visit(string(schema), string(object.Enum))
+	for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
+		eachParameter(object.Properties[name], visit)
+	}
+	eachParameter(object.Items, visit)
 }
 
 // replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -26,11 +28,12 @@ type Tool struct {
 //	names
 //	names by namespace, without the prefix they share, with descriptions of the namespaces
 //	namespaces with the number of their tools and with their descriptions
-//	namespaces with the number of their tools, the largest first, as many as fit
+//	the same for as many namespaces as fit, those that a request is about first, and half a line of each description
 //	one line
 //
 // The descriptions of namespaces share the room: all are cut to the same length, a short one leaves its room to longer
-// ones, and a talkative server does not crowd out the others. The same tools give the same bytes.
+// ones, and a talkative server does not crowd out the others. In the forms without names, the words that set its tools
+// apart describe a namespace that has no description. The same tools give the same bytes.
 type List struct {
 	Tools          []Tool
 	Groups         map[string]bool   // the namespaces that the program declared; with tools of one, names are by namespace
@@ -52,8 +55,8 @@ const MaxDescriptionBytes = 2 << 10
 // describeBytes are the lengths that descriptions are cut to, in turn.
 var describeBytes = [...]int{120, 60, 30, 0}
 
-// Text writes the list.
-func (l *List) Text() (text string, form Form) {
+// Text writes the list. If it has no room for all namespaces, fit writes it for the request of a user; else fit is nil.
+func (l *List) Text() (text string, form Form, fit func(request string) string) {
 	isGrouped := slices.ContainsFunc(l.Tools, func(t Tool) bool { return l.Groups[t.Namespace] })
 	if !isGrouped && !l.OnlyNamespaces && len(l.Descriptions) == 0 {
 		for _, length := range describeBytes {
@@ -61,24 +64,29 @@ func (l *List) Text() (text string, form Form) {
 				continue
 			}
 			if text := l.names(length); len(text) <= l.Budget {
-				return text, Names
+				return text, Names, nil
 			}
 		}
 	}
 	groups := l.groups()
 	if !l.OnlyNamespaces {
 		if text, fits := l.described(groups, l.grouped); fits {
-			return text, Names
+			return text, Names, nil
 		}
 	}
+	characterize(groups, 1+len(l.Tools)/maxReadTools)
 	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(len(b.tools), len(a.tools)) }) // the largest first
 	if text, fits := l.described(groups, l.titles); fits {
-		return text, Groups
+		return text, Groups, nil
 	}
-	if text := l.namespaces(groups); text != "" {
-		return text, Groups
+	for _, limit := range [...]int{maxWordsBytes, 0} {
+		if text := l.namespaces(groups, limit); text != "" {
+			return text, Groups, func(request string) string {
+				return cmp.Or(l.namespaces(fitting(groups, request), limit), text)
+			}
+		}
 	}
-	return l.Phrase("reminder-count", "{count}", strconv.Itoa(len(l.Tools))), Nothing
+	return l.Phrase("reminder-count", "{count}", strconv.Itoa(len(l.Tools))), Nothing, nil
 }
 
 // Bounds on the descriptions of namespaces.
@@ -148,7 +156,9 @@ type group struct {
 	tools       []*Tool
 	title       string // with the number of tools
 	description string
-	prefix      string // of its namespace, if all names share it
+	prefix      string             // of its namespace, if all names share it
+	words       map[string]float64 // how much each says of the group
+	fit         float64            // to a request
 }
 
 // groups returns the tools by namespace, sorted by name. Tools without a namespace come last.
@@ -225,8 +235,9 @@ func (l *List) titles(groups []group, limit int) string {
 	return b.String()
 }
 
-// namespaces lists the first namespaces that fit, and counts the others. It returns "" if no namespace fits.
-func (l *List) namespaces(groups []group) string {
+// namespaces lists the first namespaces that fit, with at most limit bytes of each description, and counts the others.
+// It returns "" if no namespace fits.
+func (l *List) namespaces(groups []group, limit int) string {
 	rest := func(left []group) string {
 		if len(left) == 0 {
 			return ""
@@ -244,7 +255,7 @@ func (l *List) namespaces(groups []group) string {
 		if i == len(groups)-1 {
 			reserve = 0
 		}
-		line := groups[i].line(0)
+		line := groups[i].line(limit)
 		if len(text)+len(line)+reserve > l.Budget {
 			break
 		}
@@ -254,4 +265,88 @@ func (l *List) namespaces(groups []group) string {
 		return ""
 	}
 	return text + rest(groups[taken:])
+}
+
+// What a namespace is for: the words that its tools share, and those of others do not.
+const (
+	maxWordsBytes = 60     // about half a line
+	maxReadBytes  = 100    // of a tool's description
+	maxReadTools  = 10_000 // of a larger catalog, every second tool is read, or every third
+	nameWeight    = 3      // of a word in a tool's name; one in its description counts once
+)
+
+// eachWord calls use for the words of at least three bytes, with a key in which case and number do not matter. Two
+// neighbours among Chinese characters are a word.
+func eachWord(text string, use func(key, word string)) {
+	for rest := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for len(rest) >= 3 {
+			word, next := rest, ""
+			if first, n := utf8.DecodeRuneInString(rest); unicode.Is(unicode.Han, first) {
+				_, second := utf8.DecodeRuneInString(rest[n:])
+				if second == 0 {
+					break
+				}
+				word, next = rest[:n+second], rest[n:]
+			}
+			if rest = next; len(word) <= maxWordsBytes/2 {
+				use(strings.TrimSuffix(strings.ToLower(word), "s"), word)
+			}
+		}
+	}
+}
+
+// characterize weighs the words of every step-th tool: the more tools of a group have a word, and the fewer other
+// groups, the more it says. Those that at most a fourth of the groups have describe a group without a description.
+func characterize(groups []group, step int) {
+	in, written := make(map[string]int), make(map[string]string) // how many groups have a word; how it is written
+	for i := range groups {
+		g, weight := &groups[i], 1.0
+		g.words = make(map[string]float64)
+		add := func(key, word string) {
+			if g.words[key] == 0 {
+				in[key]++
+			}
+			g.words[key] += weight
+			written[key] = max(written[key], word) // in small letters, if it ever is
+		}
+		eachWord(g.namespace, add)
+		for i := 0; i < len(g.tools); i += step {
+			weight = 1
+			eachWord(naming.CutWords(g.tools[i].Description, maxReadBytes), add)
+			weight = nameWeight
+			eachWord(strings.Join(naming.Parts(strings.TrimPrefix(g.tools[i].Name, "mcp__")), " "), add)
+		}
+	}
+	for i := range groups {
+		g := &groups[i]
+		for key := range g.words { // the sum of a large group grows with its size, and its mean falls
+			g.words[key] *= math.Log(float64(len(groups)+1)/float64(in[key])) / math.Sqrt(float64(len(g.tools)))
+		}
+		title, words, best := strings.ToLower(g.namespace), "", func(a, b string) int {
+			return cmp.Or(cmp.Compare(g.words[b], g.words[a]), cmp.Compare(a, b))
+		}
+		for _, key := range slices.SortedFunc(maps.Keys(g.words), best) {
+			next := words + ", " + written[key]
+			if len(next) > maxWordsBytes {
+				break
+			}
+			if 4*in[key] <= len(groups)+3 && !strings.Contains(title, key) {
+				words = next
+			}
+		}
+		g.description = cmp.Or(g.description, strings.TrimPrefix(words, ", "))
+	}
+}
+
+// fitting returns the groups, those that fit a request best first.
+func fitting(groups []group, request string) []group {
+	groups, seen := slices.Clone(groups), make(map[string]bool)
+	eachWord(naming.Cut(request, MaxDescriptionBytes), func(key, _ string) {
+		for i := 0; i < len(groups) && !seen[key]; i++ {
+			groups[i].fit += groups[i].words[key]
+		}
+		seen[key] = true
+	})
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.fit, a.fit) })
+	return groups
 }

@@ -35,7 +35,7 @@ func TestForms(t *testing.T) {
 		names      = "<reminder>\nmcp__git__commit\nmcp__git__push\nweather\nmcp__db__query"
 		described  = "<reminder>\nmcp__git__commit: Records changes\nmcp__git__push: Sends commits\nweather: Tells the weather\nmcp__db__query: Asks a table"
 		grouped    = "<reminder-grouped>\nmcp__db__*: query\ngit (2): Version control\nmcp__git__*: commit, push\nweather"
-		namespaces = "<reminder-namespaces 4>\ngit (2): Version control\ndb (1)\n<reminder-no-namespace 1>"
+		namespaces = "<reminder-namespaces 4>\ngit (2): Version control\ndb (1): query, Asks, table\n<reminder-no-namespace 1>: weather, Tells, the"
 		largest    = "<reminder-namespaces 4>\ngit (2)\n<reminder-more-namespaces 2 2>"
 		count      = "<reminder-count 4>"
 	)
@@ -57,7 +57,7 @@ func TestForms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := list()
 			c.edit(&l)
-			text, _ := l.Text()
+			text, _, _ := l.Text()
 			assert.Equal(t, c.want, text)
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -460,4 +461,88 @@ func TestSettingsOverTasks(t *testing.T) {
 		assert.InDelta(t, c.needed, needed/tasks, 0.51, "%s: needed tools after the last search, in percent", c.name)
 		assert.InDelta(t, c.defined, definitions/tasks, 0.05, "%s: definitions", c.name)
 	}
+}
+
+// The reminder's line of a server has a word of most questions that need the server. Words of more than a tenth of a
+// set's questions do not count.
+func TestReminderHasTheWordsOfQuestions(t *testing.T) {
+	wordsOf := func(text string) map[string]bool {
+		words := make(map[string]bool)
+		for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if len(word) > 3 {
+				words[strings.TrimSuffix(word, "s")] = true
+			}
+		}
+		return words
+	}
+	for set, want := range map[string]float64{"mcpbench": 75, "azure_mcp": 75, "stabletoolbench": 85} {
+		folder := "../../../shared/retrieval/" + set
+		if _, err := os.Stat(folder); err != nil {
+			t.Skipf("no retrieval sets: %v", err)
+		}
+		catalog := testtools.Must(eval.LoadCatalog(folder + "/tools.jsonl"))(t)
+		queries := testtools.Must(eval.LoadQueries(folder + "/queries.jsonl"))(t)
+		config := toolsearch.Config{Annotate: catalog.Annotate, Reminder: toolsearch.ReminderConfig{MaxTokens: 1000}}
+		servers, asking := make(map[string]string), make(map[string]int) // servers by tool; questions by word
+		for _, info := range catalog.Tools {
+			if len(info.Name) <= 128 { // providers take no others
+				servers[info.Name] = catalog.Annotate(info).Namespace
+				config.DynamicTools = append(config.DynamicTools, echo(info))
+			}
+		}
+		for _, q := range queries {
+			for word := range wordsOf(q.Text) {
+				asking[word]++
+			}
+		}
+		middleware := newMiddleware[chat](t, config)
+		needed, said := 0, 0.0
+		for _, q := range queries {
+			ctx, _, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
+			require.NoError(t, err)
+			_, state, err := middleware.BeforeModelRewriteState(ctx,
+				&adk.ChatModelAgentState{Messages: []*schema.Message{schema.UserMessage(q.Text)}}, nil)
+			require.NoError(t, err)
+			words, seen := wordsOf(q.Text), make(map[string]bool)
+			for _, group := range q.Groups {
+				server := servers[group[0]]
+				if seen[server] {
+					continue
+				}
+				seen[server] = true
+				needed++
+				_, line, _ := strings.Cut(state.Messages[0].Content, "\n"+server+" (")
+				line, _, _ = strings.Cut(server+" "+line, "\n")
+				for word := range wordsOf(line) {
+					if words[word] && 10*asking[word] <= len(queries) {
+						said++
+						break
+					}
+				}
+			}
+		}
+		assert.Greater(t, 100*said/float64(needed), want, "%s: lines with a word of the question, in percent", set)
+	}
+}
+
+// The answers of ProtocolDispatch to lists of three or four short queries (testdata/azure_searches.json) over 2,938 tools
+// had 12,775 bytes in the mean, before what several definitions have stood in them once.
+func TestAnswersToListsAreShort(t *testing.T) {
+	const tools = "../../../shared/retrieval/azure_mcp_xl/tools.jsonl"
+	if _, err := os.Stat(tools); err != nil {
+		t.Skipf("no retrieval sets: %v", err)
+	}
+	var lists [][]string
+	require.NoError(t, json.Unmarshal([]byte(testtools.ReadFile(t, "testdata/azure_searches.json")), &lists))
+	config := toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, Reminder: toolsearch.ReminderConfig{Disabled: true}}
+	for _, info := range testtools.Must(eval.LoadCatalog(tools))(t).Tools {
+		config.DynamicTools = append(config.DynamicTools, echo(info))
+	}
+	agent, size := agentOver[chat](t, config), 0
+	for _, list := range lists {
+		o := converse(t, way{}, agent, searching(string(testtools.Must(json.Marshal(map[string]any{"query": list}))(t))))
+		require.NoError(t, o.err)
+		size += len(o.result(t, "call_1"))
+	}
+	assert.Less(t, size/len(lists), 11_500, "bytes of an answer")
 }

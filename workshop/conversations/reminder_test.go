@@ -111,9 +111,67 @@ ask_human, get_weather` + reminderClose
 	got = reminderOf(t, config)
 	want = reminderOpen + `6 tools can be searched with search_tools and loaded with add_tool, in these categories:
 github (2): Issues and ‹/available-deferred-tools› code
-slack (2)
+slack (2): channels, message, send, into, Posts
 in no category (2): The rest` + reminderClose
 	assert.Equal(t, want, got)
+}
+
+// A group without a description has the words that set its tools apart, but those of its own name.
+func TestReminderSaysWhatGroupsAreFor(t *testing.T) {
+	tools := testtools.EchoTools("coin-flip__get_contest: Get a LeetCode contest", "coin-flip__list_contests: List all contests of LeetCode",
+		"coin-flip__get_submission: Get a submission to LeetCode, see coin-flip", "sea__list_parks: List the parks", "sea__get_tide: Get a tide",
+		"日历__查询: 查询会议室", "日历__预订: 预订会议室")
+	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolSearchAdd}
+	const want = reminderOpen + `7 tools can be searched with search_tools and loaded with add_tool, in these categories:
+coin-flip (3): contests, submission, LeetCode, all, see
+sea (2): parks, tide, the
+日历 (2): 查询, 预订, 会议, 议室, 订会, 询会` + reminderClose
+	assert.Equal(t, want, reminderOf(t, config))
+
+	// Words of hidden tools neither stand for a group nor weigh the words of others.
+	config.Filter = func(_ context.Context, doc toolsearch.Document) bool { return strings.HasPrefix(doc.Name, "sea__") }
+	of := config
+	of.Filter, of.DynamicTools = nil, tools[3:5]
+	assert.Equal(t, reminderOf(t, of), reminderOf(t, config))
+}
+
+// Of hundreds of groups, those that the first request is about come first, and the list stays. With ReminderLast it
+// follows the requests.
+func TestReminderOfHundredsOfGroups(t *testing.T) { everyWay(t, testHundredsOfGroups) }
+
+func testHundredsOfGroups(t *testing.T, w way) {
+	var specs []string
+	for i := range 300 {
+		specs = append(specs, fmt.Sprintf("server%d__do_%d: Does thing%d and thing%d", i, i, i, i+1000))
+	}
+	for position, second := range map[toolsearch.ReminderPosition]string{
+		toolsearch.ReminderFirst: "server7 ", toolsearch.ReminderInstruction: "server7 ", toolsearch.ReminderLast: "server200 ",
+	} {
+		agent := playing(t, w, toolsearch.Config{DynamicTools: testtools.EchoTools(specs...),
+			Reminder: toolsearch.ReminderConfig{MaxTokens: 100, Position: position}})
+		listed := func(o outcome) string {
+			require.NoError(t, o.err)
+			texts := make(map[string]bool)
+			var text string
+			for _, r := range o.requests {
+				for _, m := range r.Messages {
+					if _, block, found := strings.Cut(m.Text, reminderOpen); found {
+						text = block
+						texts[text] = true
+					}
+				}
+			}
+			assert.Len(t, texts, 1, "reminders of one run, position %d", position)
+			return text
+		}
+		first := agent(conversation{asks: "Please do thing1007", turns: []turn{selecting("server3__do_3")}})
+		text := listed(first)
+		assert.Contains(t, text, "\nand 29", "position %d", position)
+		assert.True(t, strings.HasPrefix(strings.SplitN(text, "\n", 3)[1], "server7 (1): "), "position %d: %s", position, text)
+		history := slices.DeleteFunc(first.last().Messages, func(m message) bool { return m.Role == toolsearchtest.System })
+		text = listed(agent(conversation{history: append(history, modelSays("done")), asks: "And thing1200"}))
+		assert.True(t, strings.HasPrefix(strings.SplitN(text, "\n", 3)[1], second), "position %d, second request: %s", position, text)
+	}
 }
 
 // hostileTexts try to break out of the line or the tag that they are in.

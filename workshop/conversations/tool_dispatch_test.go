@@ -3,6 +3,7 @@ package conversations_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/eino-contrib/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -385,6 +387,62 @@ func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 		})
 	}
 	playAll(t, table)
+}
+
+// An enumeration that ten tools have stands once in their answer, which is valid for the same arguments as the tools.
+func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
+	var codes []string
+	for i := range 200 {
+		codes = append(codes, fmt.Sprintf("%03d", i))
+	}
+	currencies := string(testtools.Must(json.Marshal(codes))(t))
+	const account = `{"type":"object","description":"The account that is billed for the whole exchange","properties":{"id":{"type":"integer"}}}`
+	var tools []tool.BaseTool
+	own := make(map[string]string)
+	for i := range 10 {
+		name := fmt.Sprintf("exchange_%d", i)
+		own[name] = fmt.Sprintf(`{"type":"object","required":["from"],"$defs":{"rate":{"type":"number","minimum":%d}},"properties":{
+			"from":{"type":"string","description":"Source %d","enum":%s},
+			"to":{"type":"array","items":{"type":"string","enum":%s}},
+			"account":%s,
+			"rate":{"$ref":"#/$defs/rate","description":"The rate that the exchange has to have at the very least"}}}`,
+			i, i, currencies, currencies, account)
+		tools = append(tools, withSchema(name, schemaOf(t, own[name])))
+	}
+	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolDispatch, MaxResults: 10}
+	text := running(t, way{}, config)(searching(`{"query":"exchange"}`)).result(t, "call_1")
+	for _, once := range []string{`"150"`, "The account that is billed"} {
+		assert.Equal(t, 1, strings.Count(text, once), "%s in an answer of %d bytes", once, len(text))
+	}
+	assert.Equal(t, 10, strings.Count(text, "at the very least"), "a parameter with a reference of its own stays")
+
+	valid := func(document, arguments string) bool {
+		c := validator.NewCompiler()
+		require.NoError(t, c.AddResource("tool:///", testtools.Must(validator.UnmarshalJSON(strings.NewReader(document)))(t)))
+		return testtools.Must(c.Compile("tool:///"))(t).Validate(
+			testtools.Must(validator.UnmarshalJSON(strings.NewReader(arguments)))(t)) == nil
+	}
+	var answer struct {
+		Shared  json.RawMessage
+		Matches []struct {
+			Name       string
+			Parameters map[string]any
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &answer))
+	require.Len(t, answer.Matches, 10)
+	for _, m := range answer.Matches {
+		m.Parameters["shared"] = answer.Shared // a reference of an answer begins at the answer
+		shown := string(testtools.Must(json.Marshal(m.Parameters))(t))
+		for arguments, want := range map[string]bool{
+			`{"from":"007","to":["000","199"],"account":{"id":1},"rate":10}`: true, `{}`: false, `{"from":"200"}`: false,
+			`{"from":"007","to":["EUR"]}`: false, `{"from":"007","account":{"id":"1"}}`: false, `{"from":"007","rate":-1}`: false,
+			`{"from":"007","to":"007"}`: false, `{"from":7}`: false,
+		} {
+			assert.Equal(t, want, valid(own[m.Name], arguments), "the tool: %s", arguments)
+			assert.Equal(t, want, valid(shown, arguments), "the answer: %s, by %s", arguments, shown)
+		}
+	}
 }
 
 // A definition that was made in Go can contain itself. Its tool can be found and called.
