@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -149,7 +150,7 @@ func Tools(n, size int) []*schema.ToolInfo {
 		info := &schema.ToolInfo{Name: fmt.Sprintf("service_%d__action_%d", i/10, i%10), ParamsOneOf: schema.NewParamsOneOfByParams(
 			map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "What it is about", Required: true}})}
 		if rest := size - tokensOf([]*schema.ToolInfo{info}); rest > 0 {
-			info.Desc = text[:(rest+each-1)/each*len(phrase)]
+			info.Desc = text[:(rest+each-1)/each*len(phrase)] + strconv.Itoa(i/10) // no copy of another service's
 		}
 		list[i] = info
 	}
