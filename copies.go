@@ -24,11 +24,13 @@ func copiesOf(docs []search.Document) map[int][]int {
 		texts[doc] = naming.Fold(own) + "\n" + strings.ToLower(strings.Join(strings.Fields(d.Description), " "))
 		count[texts[doc]]++
 	}
-	alike, copies := make(map[string][]int), make(map[int][]int)
+	alike, copies, seen := make(map[string][]int), make(map[int][]int), make(map[string]bool)
 	for doc, text := range texts {
 		if count[text] > 1 { // to write the parameters of all tools would take long
 			text += "\n" + schemacheck.JSON(docs[doc].Info)
-			alike[text] = append(alike[text], doc)
+			if on := docs[doc].Namespace + "\n" + text; !seen[on] {
+				seen[on], alike[text] = true, append(alike[text], doc)
+			}
 		}
 	}
 	for _, list := range alike {
@@ -41,15 +43,22 @@ func copiesOf(docs []search.Document) map[int][]int {
 	return copies
 }
 
-// settle chooses which of several copies an answer has, among those that a query allows, and reports whether a match is
-// another: one that is visible, one that an earlier query found, or else that of the earliest group.
-func (c scope) settle(matches []Match, allowed func(doc int) bool) (hasCopy bool) {
+// settle chooses which of several copies among the matches of a query an answer has, and reports whether a match is
+// another: one that an earlier query found, one that is visible, or else that of the earliest group. But one that scores
+// far more is on the server that the query means.
+func (c scope) settle(matches []Match) (hasCopy bool) {
 	if c.settled == nil {
 		return false
 	}
-	allows := func(doc int) bool { return allowed == nil || allowed(doc) }
-	isVisible := func(doc int) bool { return c.isShown != nil && allows(doc) && c.isShown(doc) }
-	earlier := maps.Clone(c.settled)
+	earlier, best := maps.Clone(c.settled), make(map[int]float64)
+	rank := func(first, doc int) int { // the less, the better
+		if of, known := earlier[first]; known && of == doc {
+			return doc - 2*len(c.docs)
+		} else if c.isShown(doc) {
+			return doc - len(c.docs)
+		}
+		return doc
+	}
 	for _, m := range matches {
 		doc := c.byName[m.Info.Name]
 		copies := c.copies()[doc]
@@ -57,14 +66,11 @@ func (c scope) settle(matches []Match, allowed func(doc int) bool) (hasCopy bool
 			continue
 		}
 		first := copies[0]
-		chosen, known := c.settled[first]
-		_, isEarlier := earlier[first]
-		if at := slices.IndexFunc(copies, isVisible); at >= 0 {
-			chosen = copies[at]
-		} else if !known || !allows(chosen) || !isEarlier && doc < chosen {
-			chosen = doc
+		if score, found := best[first]; !found {
+			best[first], c.settled[first] = m.Score, doc
+		} else if m.Score >= gapRatio*score && rank(first, doc) < rank(first, c.settled[first]) {
+			c.settled[first] = doc
 		}
-		c.settled[first] = chosen
 	}
 	return slices.ContainsFunc(matches, func(m Match) bool { return c.isCopy(c.byName[m.Info.Name]) })
 }
@@ -78,11 +84,11 @@ func (c scope) isCopy(doc int) bool {
 	return known && chosen != doc
 }
 
-// copiesOf returns the names of the other copies of the matches.
+// copiesOf returns the names of other copies of the matches, up to maxCopies.
 func (c scope) copiesOf(matches []Match) (names []string) {
 	for _, m := range matches {
 		for _, doc := range c.copies()[c.byName[m.Info.Name]] {
-			if c.has(doc) && c.isCopy(doc) {
+			if len(names) < maxCopies && c.has(doc) && c.isCopy(doc) {
 				names = append(names, c.docs[doc].Name)
 			}
 		}

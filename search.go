@@ -36,7 +36,6 @@ type trace struct {
 	copies       []string           // names of the matches' copies on other servers
 	near         int                // matches of a fallback that were not returned, since others are nearer
 	ranked       int                // how many queries ask for more than tools by name
-	allowed      func(doc int) bool // what the last query asks among; nil means all
 	foundBy      map[string]string  // of several queries, those that found a tool; nil for a single query
 }
 
@@ -99,7 +98,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	var missed []string // keywords of the queries that found nothing
 	var trace trace
 	result := &Result{}
-	if c.isMixed && (c.isShown != nil || c.cutsOff) { // as in beforeGap, Eino's own answers and patterns have all
+	if c.isMixed && c.isShown != nil { // Eino's own answers, patterns and providers' results have all
 		c.settled = make(map[int]int)
 	}
 	blank := true
@@ -135,16 +134,21 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if len(matches) == 0 {
 			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
-		hasCopy := c.settle(matches, trace.allowed)
-		if shown := c.alreadyShown(matches); len(shown) > 0 || hasCopy {
+		if shown, hasCopy := c.alreadyShown(matches), c.settle(matches); len(shown) > 0 || hasCopy {
 			trace.alreadyShown = append(trace.alreadyShown, shown...)
 			again := c
 			again.only, again.best = trace.first, matches[0].Score
-			if matches, _, err = again.rank(limited, text, namespace, c.limit(limit), &trace); err != nil {
-				trace.failure, matches = cmp.Or(trace.failure, err), nil
+			for pass := 0; pass < maxPasses && (pass == 0 || hasCopy); pass++ {
+				others, _, err := again.rank(limited, text, namespace, c.limit(limit), &trace)
+				if err != nil {
+					trace.failure = cmp.Or(trace.failure, err)
+					break
+				}
+				matches, hasCopy = others, c.settle(others) // in the free places may be further copies
 			}
-			c.settle(matches, trace.allowed) // what has the free places
-			matches = slices.DeleteFunc(matches, func(m Match) bool { return c.isCopy(c.byName[m.Info.Name]) })
+			matches = slices.DeleteFunc(slices.Clone(matches), func(m Match) bool {
+				return slices.Contains(shown, m.Info.Name) || c.isCopy(c.byName[m.Info.Name])
+			})
 		}
 		matches = c.withNamed(matches, c.limit(limit))
 		trace.copies = append(trace.copies, c.copiesOf(matches)...)
@@ -156,7 +160,6 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
 	trace.copies = withoutMatches(trace.copies, result.Matches)
-	trace.copies = trace.copies[:min(len(trace.copies), maxCopies)]
 	switch {
 	case len(result.Matches)+len(trace.alreadyShown) > 0 && len(result.NotFound) == 0:
 	case blank:
@@ -237,9 +240,6 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 			continue
 		}
 		q, err := c.read(reader, text, namespace, places, isOther)
-		if isOther == nil {
-			t.allowed = q.Allowed
-		}
 		var a ranking
 		if err == nil {
 			a, err = c.ask(ctx, s, q)
@@ -351,15 +351,11 @@ func (c scope) withNamed(matches []Match, limit int) []Match {
 	return append(matches[:min(len(matches), limit-len(named))], named...)
 }
 
-// alreadyShown returns the names of the matches, or of their copies, whose definitions the model sees already.
+// alreadyShown returns the names of the matches whose definitions the model sees already.
 func (c scope) alreadyShown(matches []Match) (names []string) {
 	for _, m := range matches {
-		doc := c.byName[m.Info.Name]
-		if c.isCopy(doc) {
-			doc = c.settled[c.copies()[doc][0]]
-		}
-		if c.isShown != nil && c.isShown(doc) {
-			names = append(names, c.docs[doc].Name)
+		if c.isShown != nil && c.isShown(c.byName[m.Info.Name]) {
+			names = append(names, m.Info.Name)
 		}
 	}
 	return names
@@ -533,7 +529,8 @@ const (
 	maxQueries     = 10  // in one call of the meta-tool
 	maxNearQueries = 8   // texts for which one search looks for near names
 	maxSuggestions = 5
-	maxCopies      = 20 // names of copies in an answer
+	maxCopies      = 20 // names of copies of a query's matches
+	maxPasses      = 3  // searches for what takes the places of tools that need none
 	maxNamed       = 2  // tools that come along with the matches of a query, since a match names them
 	maxFoundBy     = 80 // bytes of the queries that found a tool, whose first words say which they are
 )

@@ -293,8 +293,10 @@ func (h *host) regexpTool() *metaTool {
 		request.limit = unlimited // MaxResultsCap still applies; a pattern itself says how much it wants
 		return request
 	}
-	return h.searchTool(searching{parameters, read, nil, func(_ *run, _ searchRequest, result *Result, _ trace) string {
-		return toJSON(selectedTools{matchNames(result.Matches), helpOf(result)})
+	return h.searchTool(searching{parameters, read, nil, func(_ *run, _ searchRequest, result *Result, t trace) string {
+		answer := selectedTools{matchNames(result.Matches), helpOf(result)}
+		answer.Copies = t.copies
+		return toJSON(answer)
 	}})
 }
 

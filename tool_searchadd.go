@@ -55,6 +55,7 @@ func (h *host) searchOnlyTool() *metaTool {
 			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message})
 		}
 		answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result)}
+		answer.Copies = trace.copies
 		for i, m := range result.Matches {
 			answer.Tools[i] = briefOf(m.Info)
 		}

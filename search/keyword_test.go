@@ -82,6 +82,7 @@ func TestOriginalNamesAreExplained(t *testing.T) {
 		assert.Zero(t, found[0].Doc, name)
 		assert.InDelta(t, found[0].Score, explained(t, s, q, 0).Score, 1e-9, name)
 	}
+	assert.Empty(t, hitsOf(t, searcherOf(t, search.Regexp, docs...), search.Query{Text: "^$"}), "a tool without another name")
 }
 
 // againstOracle returns a check of one query: Keyword finds what Eino's own tool finds, in the same order.

@@ -150,7 +150,7 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 	d := &x.docs[doc]
 	for _, name := range [...]string{naming.Cut(d.Name, naming.MaxBytes), naming.Cut(d.Original, naming.MaxBytes)} {
-		if at, weight := x.find(pattern, name); at != nil {
+		if at, weight := x.find(pattern, name); at != nil && (name != "" || d.Name == "") { // not every name is altered
 			share := 0.0
 			if at[1] > at[0] && !x.options.CatalogOrder {
 				share = float64(utf8.RuneCountInString(name[at[0]:at[1]])) / float64(utf8.RuneCountInString(name))

@@ -519,6 +519,9 @@ func TestCopies(t *testing.T) {
 	}
 	filtered := by(toolsearch.BM25)
 	filtered.Filter = toolsearch.FilterTools([]string{"old", "staging"}, nil)
+	always := dispatch(func(c *toolsearch.Config) {
+		c.Groups, c.Filter, c.AlwaysLoaded = servers, filtered.Filter, []string{"prod:*"}
+	})
 	const create, others = `{"query":"create issue","max_results":1}`, `,"same_tool_on_other_servers":["staging__create_issue","old__create-issue"`
 	playAll(t, []conversation{
 		{
@@ -531,9 +534,25 @@ func TestCopies(t *testing.T) {
 			check: says(`{"matches":["prod__create_issue","prod__close_issue"]` + others + `,"staging__close_issue"]}`),
 		},
 		{
-			name: "a visible one", config: by(toolsearch.BM25), turns: []turn{selecting("old__create-issue"), searching(create)},
-			check: says(`{"matches":["old__create-issue"]}`,
-				`{"matches":["prod__close_issue"],"already_loaded":["old__create-issue"],"same_tool_on_other_servers":["staging__close_issue"]}`),
+			name: "a visible one", config: by(toolsearch.BM25),
+			turns: []turn{selecting("old__create-issue"), searching(`{"query":"create issue","max_results":3}`)},
+			check: says(`{"matches":["old__create-issue"]}`, `{"matches":["prod__close_issue","prod__assign_issue","staging__assign_issue"],"already_loaded":["old__create-issue"],`+
+				`"same_tool_on_other_servers":["staging__close_issue"]}`),
+		},
+		{
+			name: "one that the query names", config: by(toolsearch.BM25),
+			turns: []turn{searching(`{"query":"staging__create_issue","max_results":3}`)},
+			check: says(`{"matches":["staging__create_issue","staging__close_issue","staging__assign_issue"],` +
+				`"same_tool_on_other_servers":["prod__create_issue","old__create-issue","prod__close_issue"]}`),
+		},
+		{
+			name: "a server that the query names", config: by(toolsearch.BM25),
+			turns: []turn{searching(`{"query":"staging create issue","max_results":3}`)},
+			check: says(`{"matches":["staging__create_issue","staging__close_issue","staging__assign_issue"],` +
+				`"same_tool_on_other_servers":["prod__create_issue","old__create-issue","prod__close_issue"]}`),
+		},
+		{
+			name: "a Filter and what is always loaded", config: always, turns: []turn{searching(create)}, check: says(`{"matches":[` + definitionOf("staging__create_issue", "Creates an issue") + `],"same_tool_on_other_servers":["old__create-issue"]}`),
 		},
 		{
 			name: "one server", config: by(toolsearch.BM25),
