@@ -84,8 +84,11 @@ func (c scope) isCopy(doc int) bool {
 	return known && chosen != doc
 }
 
-// copiesOf returns the names of other copies of the matches, up to maxCopies.
-func (c scope) copiesOf(matches []Match) (names []string) {
+// otherCopies returns the names of other copies of the matches, up to maxCopies.
+func (c scope) otherCopies(matches []Match) (names []string) {
+	if len(c.settled) == 0 { // then nobody needs to know which tools are copies
+		return nil
+	}
 	for _, m := range matches {
 		for _, doc := range c.copies()[c.byName[m.Info.Name]] {
 			if len(names) < maxCopies && c.has(doc) && c.isCopy(doc) {

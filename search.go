@@ -151,7 +151,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			})
 		}
 		matches = c.withNamed(matches, c.limit(limit))
-		trace.copies = append(trace.copies, c.copiesOf(matches)...)
+		trace.copies = append(trace.copies, c.otherCopies(matches)...)
 		if lists = append(lists, matches); len(queries) > 1 {
 			trace.found(matches, text)
 		}
