@@ -203,20 +203,22 @@ func (m *namedMatch) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func answerOf(r *Result) searchAnswer {
-	return searchAnswer{Matches: matchNames(r.Matches), help: helpOf(r)}
+func answerOf(r *Result, t trace) searchAnswer {
+	return searchAnswer{Matches: matchNames(r.Matches), AlreadyLoaded: t.alreadyShown, help: helpOf(r, t)}
 }
 
-// help is the part that any answer may add: copies of its tools, names that were not found, similar names, and what to do.
+// help is the part that any answer may add: copies of its tools, tools that may be needed together with them, names that
+// were not found, similar names, and what to do.
 type help struct {
 	Copies      []string `json:"same_tool_on_other_servers,omitempty"`
+	Related     []string `json:"related_not_loaded,omitempty"`
 	NotFound    []string `json:"not_found,omitempty"`
 	Suggestions []string `json:"suggestions,omitempty"`
 	Message     string   `json:"message,omitempty"`
 }
 
-func helpOf(r *Result) help {
-	return help{NotFound: r.NotFound, Suggestions: r.Suggestions, Message: r.Message}
+func helpOf(r *Result, t trace) help {
+	return help{Copies: t.copies, Related: t.related, NotFound: r.NotFound, Suggestions: r.Suggestions, Message: r.Message}
 }
 
 // searchAnswer is the answer of tool_search by default.

@@ -86,6 +86,13 @@ type Config struct {
 	// both fail, keyword search answers. Nil means none, or Fuzzy for ProtocolSearchAdd without an Index.
 	Fallback Indexer
 
+	// Usage says which tools other conversations call together with those that this one has called. They come first among
+	// the matches of a search and of Preselect, by at most half the score of the best, and answers name them. It is asked
+	// when a run starts; what it returns is for that run. An unset Index under ProtocolToolSearch and the native protocols
+	// leaves Eino's order, and patterns stay as they are. See package usage. A panic is told by a FailureEvent. Nil means
+	// none.
+	Usage func(ctx context.Context) CoUse
+
 	// MaxResults is how many tools a search returns if the model asks for no number. A pattern returns up to
 	// Limits.MaxResultsCap. Zero means DefaultMaxResults.
 	MaxResults int
@@ -146,6 +153,11 @@ type Config struct {
 	// without a MessageOutput. False means no sending.
 	SendEvents bool
 }
+
+// CoUse returns how strongly conversations call other tools together with the called ones, of which the newest is the
+// first: by name, more than 0 and at most 1. visible reports whether the run may see a tool; what it may not see must not
+// make a difference. Models, searches and runs may ask at the same time.
+type CoUse func(called []string, visible func(name string) bool) map[string]float64
 
 // Limits are bounds that few programs change.
 type Limits struct {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
@@ -125,6 +127,11 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	if r.session == nil && (e.mode.fixesList() || e.mode.anchors()) { // the tool list does not show what is loaded, or where
 		r.session, r.isAlone = NewSession(), true
 	}
+	if e.config.Usage != nil {
+		if r.coUse, err = foreign.Guard(func() (CoUse, error) { return e.config.Usage(ctx), nil }); err != nil {
+			e.events.fail(ctx, PartUsage, fmt.Errorf("toolsearch: Usage: %w", err))
+		}
+	}
 	r.moves.Store(e.mode.anchors() && len(r.session.definitions()) > 0)
 	if e.config.Filter != nil {
 		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
@@ -147,7 +154,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 			r.tools = append(r.tools, t)
 		}
 	}
-	r.scope.down = e.editions.down(&r.scope, unfiltered, view)
+	r.scope.down = strings.Join(e.editions.down(&r.scope, unfiltered, view), ", ")
 	r.hidesNone = e.hidesNone(r)
 	e.announce(r)
 	return r, nil
@@ -395,10 +402,10 @@ func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) er
 // maxToolError bounds what the model reads of an error, in bytes.
 const maxToolError = 2 << 10
 
-// explainer returns the function that turns errors of a tool's call into results, or nil if the errors are left to
-// Eino.
-func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) explainer {
-	if e.config.ToolErrors != ToolErrorsExplain || call == nil {
+// watcher returns who needs to know how a tool's call ends: nil if nobody does, or the tool is not dynamic.
+func (e *engine) watcher(ctx context.Context, call *adk.ToolContext) *watcher {
+	explains := e.config.ToolErrors == ToolErrorsExplain
+	if call == nil || !explains && !e.events.listens() {
 		return nil
 	}
 	r, err := e.run(ctx)
@@ -409,12 +416,18 @@ func (e *engine) explainer(ctx context.Context, call *adk.ToolContext) explainer
 	if _, dynamic := r.scope.named(toolName); !dynamic {
 		return nil
 	}
-	return func(ctx context.Context, err error) string {
-		failure := fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err)
-		e.events.emit(ctx, &FailureEvent{Part: PartToolErrors, Tool: toolName, Err: failure})
-		problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
-		return r.scope.prompt.Text("tool-failed", "{name}", naming.Safe(toolName), "{problem}", problem)
+	w := &watcher{report: func(ctx context.Context, took time.Duration, err error) {
+		e.events.emit(ctx, &CallEvent{Tool: toolName, Duration: took, Err: err})
+	}}
+	if explains {
+		w.explain = func(ctx context.Context, err error) string {
+			failure := fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err)
+			e.events.emit(ctx, &FailureEvent{Part: PartToolErrors, Tool: toolName, Err: failure})
+			problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
+			return r.scope.prompt.Text("tool-failed", "{name}", naming.Safe(toolName), "{problem}", problem)
+		}
 	}
+	return w
 }
 
 func modeOf(p Protocol, agentic bool) mode {

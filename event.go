@@ -17,7 +17,7 @@ import (
 
 // Events report what a middleware does, to the program (OnEvent) and to whoever runs the agent (SendEvents).
 
-// An Event is a *SearchEvent, *LoadEvent, *CatalogEvent or *FailureEvent. Listeners share it and must not change it.
+// An Event is a *SearchEvent, *LoadEvent, *CallEvent, *CatalogEvent or *FailureEvent. Listeners share it and must not change it.
 //
 // An Event logs itself, under stable keys: counts, names of tools, durations and types of errors. A query or the text
 // of an error is not logged, since it may quote the user.
@@ -59,6 +59,14 @@ type LoadEvent struct {
 	ListTokens   int // of the reminder's list of names; 0 without a list, or where no model call follows
 }
 
+// CallEvent reports that a call of a dynamic tool has ended: also one through call_tool, by the name of the tool. A call
+// that is interrupted or cancelled has not ended, and one that is refused is in a LoadEvent.
+type CallEvent struct {
+	Tool     string        // its name, as the model sees it
+	Duration time.Duration // of the tool alone; of a stream, to its end
+	Err      error         // why it failed, or that an MCP server's result says so; nil means that it succeeded
+}
+
 // CatalogEvent reports, once and in the run that found it, that a Source changed the catalog. Its first answer is a
 // change too. A tool that keeps its name under a new definition is neither added nor removed. With Group.PerCaller the
 // event counts the tools of the run's own key.
@@ -87,6 +95,7 @@ const (
 	PartTools        = "Tools"
 	PartSource       = "Source"
 	PartFilter       = "Filter"
+	PartUsage        = "Usage"
 	PartAlwaysLoaded = "AlwaysLoaded"
 	PartPreselect    = "Preselect"
 	PartProtocol     = "Protocol"
@@ -95,6 +104,7 @@ const (
 
 func (*SearchEvent) event()  {}
 func (*LoadEvent) event()    {}
+func (*CallEvent) event()    {}
 func (*CatalogEvent) event() {}
 func (*FailureEvent) event() {}
 
@@ -108,6 +118,11 @@ func (e *SearchEvent) LogValue() slog.Value {
 func (e *LoadEvent) LogValue() slog.Value {
 	return logged("load", "loaded", e.Loaded, "unloaded", e.Unloaded, "refused", len(e.Refused), "tools_changed", e.ToolsChanged,
 		"loaded_tokens", e.LoadedTokens, "tool_tokens", e.ToolTokens, "list_tokens", e.ListTokens)
+}
+
+// LogValue implements slog.LogValuer.
+func (e *CallEvent) LogValue() slog.Value {
+	return logged("call", "tool", e.Tool, "duration", e.Duration, "error_type", errorType(e.Err))
 }
 
 // LogValue implements slog.LogValuer.
@@ -138,12 +153,14 @@ func errorType(err error) string {
 func init() {
 	schema.Register[*SearchEvent]()
 	schema.Register[*LoadEvent]()
+	schema.Register[*CallEvent]()
 	schema.Register[*CatalogEvent]()
 	schema.Register[*FailureEvent]()
 }
 
 type (
 	gobSearchEvent  SearchEvent
+	gobCallEvent    CallEvent
 	gobFailureEvent FailureEvent
 )
 
@@ -174,6 +191,14 @@ func (e *SearchEvent) GobEncode() ([]byte, error) {
 
 // GobDecode implements gob.GobDecoder.
 func (e *SearchEvent) GobDecode(data []byte) error { return decode(data, (*gobSearchEvent)(e), &e.Err) }
+
+// GobEncode implements gob.GobEncoder. It keeps the text of Err.
+func (e *CallEvent) GobEncode() ([]byte, error) {
+	return encode(gobCallEvent{Tool: e.Tool, Duration: e.Duration}, e.Err)
+}
+
+// GobDecode implements gob.GobDecoder.
+func (e *CallEvent) GobDecode(data []byte) error { return decode(data, (*gobCallEvent)(e), &e.Err) }
 
 // GobEncode implements gob.GobEncoder. It keeps the text of Err.
 func (e *FailureEvent) GobEncode() ([]byte, error) {

@@ -133,6 +133,7 @@ var importRules = map[string]string{
 	"toolsearchtest":           ". search eval internal/testtools/goals",
 	"eval":                     ". search leaves",
 	"mcp":                      ". leaves",
+	"usage":                    ".",
 	"cmd/...":                  ". search lock leaves eval mcp internal/cost/... internal/testtools/goals cmd/...",
 	"examples/...":             ". search lock eval mcp internal/cost toolsearchtest examples/...",
 }

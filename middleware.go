@@ -147,30 +147,31 @@ func (w *rewritten[M]) GetType() string {
 
 func (w *rewritten[M]) IsCallbacksEnabled() bool { return components.IsCallbacksEnabled(w.inner) }
 
-// The four ways to call a tool: an error of a dynamic tool becomes a result, if Config.ToolErrors says so.
+// The four ways to call a tool: an event tells how a call of a dynamic tool ends, and its error becomes a result, if
+// Config.ToolErrors says so.
 
 func (m *middleware[M]) WrapInvokableToolCall(
 	ctx context.Context, endpoint adk.InvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.InvokableToolCallEndpoint, error) {
-	return explained(m.engine.explainer(ctx, call), textResult, endpoint), nil
+	return watched(m.engine.watcher(ctx, call), textResult, endpoint), nil
 }
 
 func (m *middleware[M]) WrapStreamableToolCall(
 	ctx context.Context, endpoint adk.StreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.StreamableToolCallEndpoint, error) {
-	return explainedStream(m.engine.explainer(ctx, call), textResult, endpoint), nil
+	return watchedStream(m.engine.watcher(ctx, call), textResult, endpoint), nil
 }
 
 func (m *middleware[M]) WrapEnhancedInvokableToolCall(
 	ctx context.Context, endpoint adk.EnhancedInvokableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedInvokableToolCallEndpoint, error) {
-	return explained(m.engine.explainer(ctx, call), enhancedResult, endpoint), nil
+	return watched(m.engine.watcher(ctx, call), enhancedResult, endpoint), nil
 }
 
 func (m *middleware[M]) WrapEnhancedStreamableToolCall(
 	ctx context.Context, endpoint adk.EnhancedStreamableToolCallEndpoint, call *adk.ToolContext,
 ) (adk.EnhancedStreamableToolCallEndpoint, error) {
-	return explainedStream(m.engine.explainer(ctx, call), enhancedResult, endpoint), nil
+	return watchedStream(m.engine.watcher(ctx, call), enhancedResult, endpoint), nil
 }
 
 // WithoutNative returns a chat model that takes native requests although chatModel's adapter does not. It is for

@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/anchor"
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // A run of an agent.
@@ -38,6 +40,9 @@ type run struct {
 	listed   []*schema.ToolInfo // the tool list of the last model call
 	notebook conversation.Notebook
 	effects  sync.Map // text of a meta-tool's result -> effect
+
+	coUse   CoUse                           // of Config.Usage; nil means none
+	related atomic.Pointer[map[int]float64] // as in scope, at the last model call
 
 	// Under ProtocolAnchored:
 	changed    map[string]bool      // the tools that changed since they were defined
@@ -151,4 +156,44 @@ func (r *run) tokensOf(info *schema.ToolInfo) int {
 		return r.scope.tokensOf(doc)
 	}
 	return tokensOf(info)
+}
+
+// maxCalled is how many tools, of those that the conversation called last, co-use is asked about.
+const maxCalled = 20
+
+// recordCalled records the tools that the conversation has called, for what other conversations call together with them.
+// Eino's own answers, and patterns, do not depend on it.
+func (r *run) recordCalled(ctx context.Context, called []int) {
+	if r.coUse == nil || len(called) == 0 || r.config.index() == nil || takesPatterns(r.scope.searcher) {
+		return
+	}
+	var names []string
+	for i := len(called) - 1; i >= 0 && len(names) < maxCalled; i-- {
+		if name := r.scope.docs[called[i]].Name; r.scope.has(called[i]) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	isVisible := func(name string) bool {
+		doc, ok := r.scope.named(name)
+		return ok && r.scope.has(doc)
+	}
+	strengths, err := foreign.Guard(func() (map[string]float64, error) { return r.coUse(names, isVisible), nil })
+	if err != nil {
+		r.events.fail(ctx, PartUsage, fmt.Errorf("toolsearch: Usage: %w", err))
+	}
+	related := make(map[int]float64, len(strengths))
+	for name, strength := range strengths {
+		if doc, ok := r.scope.byName[name]; ok && r.scope.has(doc) && strength > 0 {
+			related[doc] = min(strength, 1)
+		}
+	}
+	r.related.Store(&related)
+}
+
+// relatedTools returns how strongly other conversations call each tool together with those called here.
+func (r *run) relatedTools() map[int]float64 {
+	if related := r.related.Load(); related != nil {
+		return *related
+	}
+	return nil
 }

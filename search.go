@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -34,6 +33,7 @@ type trace struct {
 	first        string             // the searcher that found the best of the last query
 	alreadyShown []string           // names of matches whose definitions the model sees already
 	copies       []string           // names of the matches' copies on other servers
+	related      []string           // names of tools that may be needed together with the matches
 	near         int                // matches of a fallback that were not returned, since others are nearer
 	ranked       int                // how many queries ask for more than tools by name
 	foundBy      map[string]string  // of several queries, those that found a tool; nil for a single query
@@ -50,15 +50,18 @@ func (t *trace) found(matches []Match, query string) {
 	}
 }
 
-// A scope is the part of a catalog that one request may see. Other tools are not found, suggested or selected.
+// A scope is the part of a catalog that one request may see. Other tools are not found, suggested or selected. Closures
+// copy up to 128 bytes, which these are; a larger scope would cost every search an allocation.
 type scope struct {
 	*Catalog
 	byName       map[string]int     // as the Catalog's; of several tools of one name, the first that is allowed
 	allowed      docset.Set         // nil means all documents
-	down         []string           // the groups that do not answer, of those that the request may know
+	down         string             // names of the groups that do not answer, of those that the request may know
 	prompt       *wording.Texts     // for what the model sees of the hidden tools
 	isShown      func(doc int) bool // whether the model sees a tool's definition already, so that it needs no place; nil means that none is
+	related      map[int]float64    // how strongly other conversations call a tool together with those called here
 	cutsOff      bool               // every match sends its definition, so matches far below the best of a query are left out
+	showsNoNames bool               // the model has no list of the hidden tools' names
 	best         float64            // the score of a query's best, if the model sees it already; 0 means the first match
 	settled      map[int]int        // by the first of some copies: the one that the answer has
 	only         string             // the searcher to ask, as in SearchEvent.Searcher; "" means whichever answers
@@ -152,6 +155,9 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		}
 		matches = c.withNamed(matches, c.limit(limit))
 		trace.copies = append(trace.copies, c.otherCopies(matches)...)
+		if c.isShown != nil && len(matches) > 0 {
+			trace.related = append(trace.related, c.relatedTo(matches)...)
+		}
 		if lists = append(lists, matches); len(queries) > 1 {
 			trace.found(matches, text)
 		}
@@ -159,7 +165,8 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
-	trace.copies = withoutMatches(trace.copies, result.Matches)
+	trace.copies, trace.related = withoutMatches(trace.copies, result.Matches), withoutMatches(trace.related, result.Matches)
+	trace.related = trace.related[:min(len(trace.related), maxRelated)]
 	switch {
 	case len(result.Matches)+len(trace.alreadyShown) > 0 && len(result.NotFound) == 0:
 	case blank:
@@ -321,36 +328,6 @@ func (c scope) beforeGap(matches []Match) int {
 	return len(matches)
 }
 
-// withNamed adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"), if
-// need be in the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
-func (c scope) withNamed(matches []Match, limit int) []Match {
-	if c.isShown == nil && !c.cutsOff {
-		return matches
-	}
-	var named []Match
-	isOutside := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	for _, m := range matches {
-		of := &c.docs[c.byName[m.Info.Name]]
-		prefix, texts := naming.Prefix(of.Name, of.Namespace), []string{of.Description}
-		for i := range of.Parameters {
-			texts = append(texts, of.Parameters[i].Description)
-		}
-		for word := range strings.FieldsFuncSeq(naming.Cut(strings.Join(texts, "\n"), search.MaxDescriptionBytes), isOutside) {
-			doc, known := c.byName[word]
-			if !known {
-				doc, known = c.byName[prefix+word]
-			}
-			isName := known && len(named) < maxNamed && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // not "search"
-			if isName && c.has(doc) && c.docs[doc].Namespace == of.Namespace && (c.isShown == nil || !c.isShown(doc)) &&
-				len(withoutMatches([]string{c.docs[doc].Name}, slices.Concat(matches, named))) > 0 {
-				named = append(named, Match{Info: c.docs[doc].Info})
-			}
-		}
-	}
-	named = named[:min(len(named), maxNamed, limit-1)]
-	return append(matches[:min(len(matches), limit-len(named))], named...)
-}
-
 // alreadyShown returns the names of the matches whose definitions the model sees already.
 func (c scope) alreadyShown(matches []Match) (names []string) {
 	for _, m := range matches {
@@ -426,6 +403,10 @@ func (c scope) spread(ctx context.Context, s search.Searcher, a ranking) []Match
 func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ranking, err error) {
 	defer failed(&err)
 	a.query = q
+	places := q.Limit
+	if len(c.related) > 0 && places > 0 {
+		q.Limit = max(places, relatedPool)
+	}
 	asked := q
 	if c.allowed != nil {
 		restricted, err := c.restricted(ctx, s, c.allowed)
@@ -458,7 +439,7 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	if total < len(hits.Hits) || dropped {
 		total = distinct
 	}
-	a.matches, a.total, a.partial = matches, min(max(total, distinct), len(c.docs)), hits.Partial
+	a.matches, a.total, a.partial = c.byUse(matches, places), min(max(total, distinct), len(c.docs)), hits.Partial
 	return a, nil
 }
 
@@ -498,10 +479,10 @@ func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, dist
 // missed returns the text of a miss, and names the groups that do not answer, which may have what is missing.
 func (c scope) missed(key string, values ...string) string {
 	text := c.prompt.Text(key, values...)
-	if len(c.down) == 0 {
+	if c.down == "" {
 		return text
 	}
-	return text + " " + c.prompt.Text("groups-down", "{groups}", strings.Join(c.down, ", "))
+	return text + " " + c.prompt.Text("groups-down", "{groups}", c.down)
 }
 
 // instead returns names near those that were not found, and what the model reads about them.
@@ -531,7 +512,6 @@ const (
 	maxSuggestions = 5
 	maxCopies      = 20 // names of copies of a query's matches
 	maxPasses      = 3  // searches for what takes the places of tools that need none
-	maxNamed       = 2  // tools that come along with the matches of a query, since a match names them
 	maxFoundBy     = 80 // bytes of the queries that found a tool, whose first words say which they are
 )
 

@@ -35,6 +35,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		s.Add(r.docsNamed(shared)...)
 	}
 	busy := r.replay(t, s, limit, slices.Clone(s.Members))
+	r.recordCalled(ctx, s.Called)
 	restore(t, &r.names) // a result that now has another tool's name shows nothing
 	for _, e := range r.notebook.Take() {
 		docs := r.docsNamed(e.Loads)
@@ -88,6 +89,9 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 		busy = nil
 		for i := range round.calls {
 			doc, ok := r.calledDoc(&round.calls[i])
+			if ok {
+				s.Called = append(s.Called, doc)
+			}
 			if ok && (r.countsCalls() || s.Has(doc)) {
 				s.Use(doc)
 				if settled == nil { // the last round
@@ -157,6 +161,7 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	limited, cancel := context.WithTimeout(ctx, r.config.Limits.SearchTimeout)
 	defer cancel()
 	c := r.scope
+	c.related = r.relatedTools()
 	q := c.narrower.Read(nil, question, "", c.filter())
 	q.Required, q.Limit = nil, r.config.Preselect
 	found, err := c.ask(limited, c.preselector, c.narrower.Narrow(q, nil))

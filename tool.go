@@ -96,9 +96,7 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 // namesTool is tool_search of the default protocol.
 func (h *host) namesTool() *metaTool {
 	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, func(_ *run, _ searchRequest, result *Result, t trace) string {
-		answer := answerOf(result)
-		answer.AlreadyLoaded, answer.Copies = t.alreadyShown, t.copies
-		return toJSON(answer)
+		return toJSON(answerOf(result, t))
 	}})
 }
 
@@ -113,7 +111,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	}
 	request := readKeywords(argument.Text)
 	if request.stand != nil {
-		return enhancedResult(toJSON(answerOf(t.host.excuse(r, request)))), nil
+		return enhancedResult(toJSON(answerOf(t.host.excuse(r, request), trace{}))), nil
 	}
 	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
 	if request.isSearch() {
@@ -182,7 +180,8 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	start := time.Now()
 	limited, cancel := r.limited(ctx)
 	scope := r.scope
-	scope.isShown, scope.cutsOff = r.shown(), r.sendsDefinitions()
+	scope.isShown, scope.cutsOff, scope.related = r.shown(), r.sendsDefinitions(), r.relatedTools()
+	scope.showsNoNames = r.reminder.form != wording.Names
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
@@ -294,9 +293,7 @@ func (h *host) regexpTool() *metaTool {
 		return request
 	}
 	return h.searchTool(searching{parameters, read, nil, func(_ *run, _ searchRequest, result *Result, t trace) string {
-		answer := selectedTools{matchNames(result.Matches), helpOf(result)}
-		answer.Copies = t.copies
-		return toJSON(answer)
+		return toJSON(selectedTools{matchNames(result.Matches), helpOf(result, t)})
 	}})
 }
 
@@ -319,9 +316,8 @@ func (h *host) definitionsTool() *metaTool {
 	}
 	sizeOf := func(r *run, m Match, t trace) int { return len(toJSON(define(r, m, t))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, t trace) string {
-		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, help: helpOf(result)}
+		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, help: helpOf(result, t)}
 		matches := make([]definition, len(result.Matches))
-		found.Copies = t.copies
 		for i, m := range result.Matches {
 			matches[i] = define(r, m, t)
 		}
@@ -345,6 +341,6 @@ func (h *host) dispatchTool() *metaTool {
 		"arguments": {Type: schema.Object, Desc: h.prompt.Text("call-arguments")},
 	}
 	return h.metaTool("CallTool", h.names.call, "call-description", parameters, func(context.Context, *run, string) (string, error) {
-		return toJSON(answerOf(&Result{Message: h.prompt.Text("bad-dispatch")})), nil
+		return toJSON(answerOf(&Result{Message: h.prompt.Text("bad-dispatch")}, trace{})), nil
 	})
 }

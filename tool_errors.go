@@ -1,9 +1,11 @@
 package toolsearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -13,18 +15,34 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// A tool's error as the result of its call, which a model reads. Without this, Eino ends the run. The hooks surround
-// the tool and its callbacks, so traces still have the error.
+// The end of a call of a dynamic tool: an event, and its error as the result, which a model reads. Without the latter,
+// Eino ends the run. The hooks surround the tool and its callbacks, so traces still have the error.
 
-// explainer returns what the model reads instead of an error that is the tool's failure.
-type explainer func(ctx context.Context, err error) string
+// watcher is who needs to know how a call ends.
+type watcher struct {
+	explain func(ctx context.Context, err error) string // what the model reads instead of an error; nil leaves errors to Eino
+	report  func(ctx context.Context, took time.Duration, err error)
+}
 
-// text returns the text for an error, and false for nil or an error that is not the tool's failure.
-func (explain explainer) text(ctx context.Context, err error) (text string, ok bool) {
-	if err == nil || ctx.Err() != nil || isControl(err) {
-		return "", false
+// begin returns the context of a call, and what to call at its end: it returns the text for an error that is the tool's
+// failure.
+func (w *watcher) begin(ctx context.Context) (inner context.Context, end func(err error) (text string, isResult bool)) {
+	start := time.Now()
+	inner, told := foreign.WithFailure(ctx)
+	return inner, func(err error) (string, bool) {
+		if err != nil && (ctx.Err() != nil || isControl(err)) {
+			return "", false
+		}
+		failure := err
+		if of := told.Load(); of != nil {
+			failure = cmp.Or(err, *of)
+		}
+		w.report(ctx, time.Since(start), failure)
+		if err == nil || w.explain == nil {
+			return "", false
+		}
+		return w.explain(ctx, err), true
 	}
-	return explain(ctx, err), true
 }
 
 // isControl reports whether an error is not a failure: an interrupt, or the end of a cancelled run.
@@ -38,54 +56,66 @@ func isControl(err error) bool {
 // endpoint calls a tool.
 type endpoint[A, R any] = func(ctx context.Context, argument A, opts ...tool.Option) (R, error)
 
-// explained returns an endpoint whose errors and panics are results. A nil explainer leaves the endpoint as it is.
-func explained[A, R any](explain explainer, resultOf func(text string) R, call endpoint[A, R]) endpoint[A, R] {
-	if explain == nil {
+// guarded calls a tool. A panic becomes an error if errors are explained; else it is Eino's, with its stack.
+func guarded[A, R any](ctx context.Context, w *watcher, call endpoint[A, R], argument A, opts []tool.Option) (R, error) {
+	if w.explain == nil {
+		return call(ctx, argument, opts...)
+	}
+	return foreign.Guard(func() (R, error) { return call(ctx, argument, opts...) })
+}
+
+// watched returns an endpoint whose calls are watched. A nil watcher leaves the endpoint as it is.
+func watched[A, R any](w *watcher, resultOf func(text string) R, call endpoint[A, R]) endpoint[A, R] {
+	if w == nil {
 		return call
 	}
 	return func(ctx context.Context, argument A, opts ...tool.Option) (R, error) {
-		result, err := foreign.Guard(func() (R, error) { return call(ctx, argument, opts...) })
-		if text, ok := explain.text(ctx, err); ok {
+		ctx, end := w.begin(ctx)
+		result, err := guarded(ctx, w, call, argument, opts)
+		if text, ok := end(err); ok {
 			return resultOf(text), nil
 		}
 		return result, err
 	}
 }
 
-// explainedStream is explained for streams. The text for an error in the middle is the last chunk, on a line of its
-// own.
-func explainedStream[A, R any](
-	explain explainer, resultOf func(text string) R, call endpoint[A, *schema.StreamReader[R]],
+// watchedStream is watched for streams. The text for an error in the middle is the last chunk, on a line of its own.
+func watchedStream[A, R any](
+	w *watcher, resultOf func(text string) R, call endpoint[A, *schema.StreamReader[R]],
 ) endpoint[A, *schema.StreamReader[R]] {
-	if explain == nil {
+	if w == nil {
 		return call
 	}
-	alone := func(text string) *schema.StreamReader[R] { return schema.StreamReaderFromArray([]R{resultOf(text)}) }
-	call = explained(explain, alone, call)
 	return func(ctx context.Context, argument A, opts ...tool.Option) (*schema.StreamReader[R], error) {
-		stream, err := call(ctx, argument, opts...)
+		ctx, end := w.begin(ctx)
+		stream, err := guarded(ctx, w, call, argument, opts)
 		if err != nil || stream == nil {
+			if text, ok := end(err); ok {
+				return schema.StreamReaderFromArray([]R{resultOf(text)}), nil
+			}
 			return stream, err
 		}
 		reader, writer := schema.Pipe[R](1)
 		go func() {
 			defer stream.Close()
 			defer writer.Close()
-			before := ""
-			for {
+			for before := ""; ; before = "\n" {
 				chunk, err := foreign.Guard(stream.Recv)
 				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					if text, ok := end(err); ok {
+						chunk, err = resultOf(before+text), nil
+					}
+					writer.Send(chunk, err)
 					return
 				}
-				ended := err != nil
-				if text, ok := explain.text(ctx, err); ok {
-					chunk, err = resultOf(before+text), nil
+				if writer.Send(chunk, nil) { // nobody reads on
+					break
 				}
-				if writer.Send(chunk, err) || ended {
-					return
-				}
-				before = "\n"
 			}
+			_, _ = end(nil)
 		}()
 		return reader, nil
 	}

@@ -33,8 +33,8 @@ func (h *host) rankedTool() *metaTool {
 		return len(h.rankedText(r, 0, m, t)) + len(toJSON(rankedName{m.Info.Name})) + len("999,")
 	}
 	write := func(r *run, _ searchRequest, result *Result, t trace) string {
-		last := rankedNames{AlreadyLoaded: t.alreadyShown, Matches: []rankedName{}, help: helpOf(result)}
-		if last.Copies = t.copies; t.ranked > 0 {
+		last := rankedNames{AlreadyLoaded: t.alreadyShown, Matches: []rankedName{}, help: helpOf(result, t)}
+		if t.ranked > 0 {
 			last.Candidates = r.scope.size()
 		}
 		var text strings.Builder

@@ -54,8 +54,7 @@ func (h *host) searchOnlyTool() *metaTool {
 		if trace.wrong != nil && len(result.Matches) == 0 {
 			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message})
 		}
-		answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result)}
-		answer.Copies = trace.copies
+		answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result, trace)}
 		for i, m := range result.Matches {
 			answer.Tools[i] = briefOf(m.Info)
 		}

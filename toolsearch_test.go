@@ -220,7 +220,7 @@ func TestConfigFieldsSayWhatZeroMeans(t *testing.T) {
 		}
 		return false
 	})
-	assert.Equal(t, 22+6+6+5, fields, "fields found")
+	assert.Equal(t, 23+6+6+5, fields, "fields found")
 }
 
 // What New says about groups.

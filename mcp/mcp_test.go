@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -142,7 +143,9 @@ type user struct{}
 
 func run(t *testing.T, ctx context.Context, of tool.BaseTool, arguments string) string {
 	t.Helper()
+	ctx, told := foreign.WithFailure(ctx)
 	text := testtools.Must(of.(tool.InvokableTool).InvokableRun(ctx, arguments))(t)
+	assert.Equal(t, strings.HasPrefix(text, "error: "), told.Load() != nil, "the tool tells that its result is a failure")
 	return text
 }
 

@@ -273,7 +273,7 @@ func (c *caller) call(ctx context.Context, name, arguments string) (string, erro
 	case strings.TrimSpace(arguments) == "":
 		params.Arguments = nil
 	case !json.Valid([]byte(arguments)):
-		return "error: the arguments are not JSON", nil
+		return failed + "the arguments are not JSON", nil
 	}
 	for {
 		conn, isNew, err := c.connected(ctx)
@@ -293,7 +293,7 @@ func (c *caller) call(ctx context.Context, name, arguments string) (string, erro
 				continue
 			}
 		}
-		return fmt.Sprintf("error: server %s: %v", c.of.label(), err), nil
+		return fmt.Sprintf("%sserver %s: %v", failed, c.of.label(), err), nil
 	}
 }
 

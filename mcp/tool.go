@@ -12,6 +12,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/eino-contrib/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // Tools: from a server's definition to Eino's, and from a result to the text that the model reads.
@@ -100,8 +102,15 @@ func (t *remote) Definition() json.RawMessage { return t.definition }
 
 // InvokableRun implements tool.InvokableTool.
 func (t *remote) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (string, error) {
-	return t.of.caller(ctx).call(ctx, t.info.Name, arguments)
+	text, err := t.of.caller(ctx).call(ctx, t.info.Name, arguments)
+	if strings.HasPrefix(text, failed) {
+		foreign.TellFailure(ctx, errors.New(text))
+	}
+	return text, err
 }
+
+// failed is how the result of a call that failed begins.
+const failed = "error: "
 
 // textOf returns what the model reads of a result: its texts. What is not text is named. Structured content counts where
 // there is no text; servers give it as text too.
@@ -132,9 +141,9 @@ func textOf(result *sdk.CallToolResult) string {
 	text := strings.Join(parts, "\n")
 	switch {
 	case result.NeedsInput():
-		return "error: the tool asks its user for input, which this program cannot give"
+		return failed + "the tool asks its user for input, which this program cannot give"
 	case result.IsError:
-		return "error: " + text
+		return failed + text
 	}
 	return text
 }

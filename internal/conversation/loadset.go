@@ -14,6 +14,7 @@ type LoadSet struct {
 	Docs     []int
 	Members  docset.Set // the same documents
 	ByResult docset.Set // members that a native search result shows to the model
+	Called   []int      // by the model, in the order of the calls; some may be no members
 	InUse    []int      // found, added or called since the last model call; some may be no members
 
 	// The time each document was last found or called; a greater number is later. 0 means that a tool is only known to be

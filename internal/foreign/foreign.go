@@ -51,6 +51,22 @@ func AreSame[T any](a, b T) bool {
 	return reflect.ValueOf(a).Kind() == reflect.Pointer && any(a) == any(b)
 }
 
+// failureKey is the context key of where a tool tells that its result is a failure.
+type failureKey struct{}
+
+// WithFailure returns a context for a call of a tool, and where the failure is that the tool has told by TellFailure.
+func WithFailure(ctx context.Context) (context.Context, *atomic.Pointer[error]) {
+	failure := new(atomic.Pointer[error])
+	return context.WithValue(ctx, failureKey{}, failure), failure
+}
+
+// TellFailure tells whoever called a tool that its result is a failure, although the call returns no error.
+func TellFailure(ctx context.Context, err error) {
+	if failure, ok := ctx.Value(failureKey{}).(*atomic.Pointer[error]); ok {
+		failure.Store(&err)
+	}
+}
+
 // A Gate limits how many calls run at once in code that may hang, and may ignore its context.
 type Gate chan struct{}
 

@@ -208,6 +208,7 @@ func TestEventsSurviveGob(t *testing.T) {
 		&toolsearch.SearchEvent{},
 		&toolsearch.LoadEvent{Loaded: []string{"a"}, Unloaded: []string{"b"}, Refused: []string{"c"}, ToolsChanged: true, ToolTokens: 1},
 		&toolsearch.CatalogEvent{Tools: 1, Added: 2, Removed: 3, Duration: 4},
+		&toolsearch.CallEvent{Tool: "a", Duration: 6, Err: errors.New("down")},
 		&toolsearch.FailureEvent{Part: "Source", Err: errors.New("down")},
 		&toolsearch.FailureEvent{Part: "Source"},
 	} {
@@ -228,6 +229,8 @@ func (l *told) add(e toolsearch.Event) {
 		*l = append(*l, fmt.Sprintf("search %s %s %v%v%s", e.Tool, e.Query, e.Matches, e.NotFound, e.Searcher))
 	case *toolsearch.LoadEvent:
 		*l = append(*l, fmt.Sprintf("load %v%v%v", e.Loaded, e.Unloaded, e.Refused)+map[bool]string{true: " changed"}[e.ToolsChanged])
+	case *toolsearch.CallEvent:
+		*l = append(*l, fmt.Sprintf("call %s %v", e.Tool, e.Err))
 	case *toolsearch.CatalogEvent:
 		*l = append(*l, fmt.Sprintf("catalog %d +%d -%d", e.Tools, e.Added, e.Removed))
 	case *toolsearch.FailureEvent:
@@ -278,7 +281,7 @@ func testOnEvent[M adk.MessageType](t *testing.T, w way) {
 		{name: "a run without searches"},
 		{name: "a search, a call and two mistakes", turns: []turn{searching(`{"query":"mail"}`), calling("get_weather"),
 			selecting("get_wether"), calling("get_wether")}, want: told{
-			"search tool_search mail [send_mail][]index", "load [send_mail][][] changed", "load [get_weather][][] changed",
+			"search tool_search mail [send_mail][]index", "load [send_mail][][] changed", "call get_weather <nil>", "load [get_weather][][] changed",
 			"search tool_search select:get_wether [][get_wether]", "load [][][get_wether]",
 		}},
 		{name: "a tool hidden again", config: maxLoaded(1), turns: []turn{selecting("send_mail"), selecting("get_weather")}, want: told{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -424,19 +425,20 @@ func TestSettingsOverTasks(t *testing.T) {
 		name                    string
 		config                  toolsearch.Config
 		before, needed, defined float64 // the tools that a task needs, before its first search and after its last, in percent; all definitions
+		named, sets             float64 // those that are defined then or that an answer has named; tasks of which that is true of all
 	}{
-		{"Keyword", toolsearch.Config{}, 0, 77, 20.2},
-		{"BM25", toolsearch.Config{Index: toolsearch.BM25}, 0, 90, 31.8},
-		{"BM25, three results", toolsearch.Config{Index: toolsearch.BM25, MaxResults: 3}, 0, 82, 19.7},
-		{"BM25, ten results", toolsearch.Config{Index: toolsearch.BM25, MaxResults: 10}, 0, 95, 59.1},
-		{"Hybrid", toolsearch.Config{Index: hybrid}, 0, 91, 34.5},
-		{"Hybrid, Preselect", toolsearch.Config{Index: hybrid, Preselect: 10}, 49, 94, 44.5},
-		{"Dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, 0, 89, 21.9},
-		{"Dispatch, three results", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, MaxResults: 3}, 0, 82, 16.1},
+		{"Keyword", toolsearch.Config{}, 0, 77, 20.2, 77, 7},
+		{"BM25", toolsearch.Config{Index: toolsearch.BM25}, 0, 90, 31.8, 97, 18},
+		{"BM25, three results", toolsearch.Config{Index: toolsearch.BM25, MaxResults: 3}, 0, 82, 19.7, 94, 14},
+		{"BM25, ten results", toolsearch.Config{Index: toolsearch.BM25, MaxResults: 10}, 0, 95, 59.1, 98, 17},
+		{"Hybrid", toolsearch.Config{Index: hybrid}, 0, 91, 34.5, 96, 16},
+		{"Hybrid, Preselect", toolsearch.Config{Index: hybrid, Preselect: 10}, 49, 94, 44.5, 97, 18},
+		{"Dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, 0, 89, 21.9, 97, 17},
+		{"Dispatch, three results", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, MaxResults: 3}, 0, 82, 16.1, 94, 14},
 	} {
 		c.config.DynamicTools, c.config.Reminder.Disabled = tools, true
 		agent := agentOver[chat](t, c.config)
-		var before, needed, definitions float64
+		var before, needed, definitions, named, sets float64
 		for _, q := range queries {
 			var turns []turn
 			for _, query := range searches[q.ID] {
@@ -446,8 +448,25 @@ func TestSettingsOverTasks(t *testing.T) {
 			require.NoError(t, o.err)
 			first, last := defined(o.requests[0]), defined(o.last())
 			definitions += float64(len(last))
+			known := maps.Clone(last)
+			for _, m := range o.last().Messages {
+				var answer struct {
+					Related []string `json:"related_not_loaded"`
+				}
+				if m.Role == toolsearchtest.Tool && json.Unmarshal([]byte(m.Text), &answer) == nil {
+					for _, name := range answer.Related {
+						known[name] = true
+					}
+				}
+			}
+			isComplete := true
 			for _, group := range q.Groups {
 				share := 100 / float64(len(q.Groups))
+				if slices.ContainsFunc(group, func(name string) bool { return known[name] }) {
+					named += share
+				} else {
+					isComplete = false
+				}
 				if slices.ContainsFunc(group, func(name string) bool { return first[name] }) {
 					before += share
 				}
@@ -455,8 +474,13 @@ func TestSettingsOverTasks(t *testing.T) {
 					needed += share
 				}
 			}
+			if isComplete {
+				sets++
+			}
 		}
 		tasks := float64(len(queries))
+		assert.InDelta(t, c.named, named/tasks, 0.51, "%s: needed tools that are named, in percent", c.name)
+		assert.Equal(t, c.sets, sets, "%s: tasks whose tools are all named", c.name)
 		assert.InDelta(t, c.before, before/tasks, 0.5, "%s: needed tools before the first search, in percent", c.name)
 		assert.InDelta(t, c.needed, needed/tasks, 0.51, "%s: needed tools after the last search, in percent", c.name)
 		assert.InDelta(t, c.defined, definitions/tasks, 0.05, "%s: definitions", c.name)

@@ -330,10 +330,20 @@ func testToolErrors(t *testing.T, w way) {
 		} {
 			name := fmt.Sprintf("%T, %v", tt.broken, protocol)
 			var failures []*toolsearch.FailureEvent
+			var ended []*toolsearch.CallEvent
+			hear, hearEnd := hearing(&failures), hearing(&ended)
 			o := running(t, w, toolsearch.Config{
 				DynamicTools: append(testtools.NewsTools(), tt.broken), Protocol: protocol, ToolErrors: toolsearch.ToolErrorsExplain,
-				OnEvent: hearing(&failures),
+				OnEvent: func(ctx context.Context, e toolsearch.Event) { hear(ctx, e); hearEnd(ctx, e) },
 			})(selecting("cut_grass"), callTools(calls...), selecting("send_mail"))
+			require.Len(t, ended, 2, name)
+			for _, e := range ended {
+				if e.Tool == "cut_grass" {
+					assert.ErrorContains(t, e.Err, errMower.Error(), name)
+				} else {
+					assert.NoError(t, e.Err, name)
+				}
+			}
 			require.Len(t, o.requests, 4, "%s: model calls", name)
 			assert.Equal(t, tt.want, whole(o.result(t, "m")), name)
 			assert.Equal(t, "get_weather ran with {}", o.result(t, "w"), "%s: the other tool of the round", name)
@@ -387,11 +397,23 @@ func testToolErrorsThatStay(t *testing.T, w way) {
 		ctx, cancel := context.WithCancel(context.Background())
 		c := conversation{config: explaining, ctx: ctx, turns: []turn{calling("cut_grass")}}
 		c.dynamic = []tool.BaseTool{errorTool{mower, func(ctx context.Context) error { return err(ctx, cancel) }}}
-		c.config.OnEvent = onFailure(func(err error) { assert.NoError(t, err, name) })
+		var ended []*toolsearch.CallEvent
+		hear, failed := hearing(&ended), onFailure(func(err error) { assert.NoError(t, err, name) })
+		c.config.OnEvent = func(ctx context.Context, e toolsearch.Event) { hear(ctx, e); failed(ctx, e) }
 		o := play(t, c, w)
+		assert.Empty(t, ended, "%s: ends of calls", name)
 		cancel()
 		assert.Error(t, o.err, name)
 		assert.Len(t, o.requests, 1, "%s: model calls", name)
+	}
+
+	// An error that is left to Eino is told too, and the end of a stream.
+	for _, broken := range []tool.BaseTool{errorTool{mower, mows}, textStreamTool{mower, fails[string]}, textStreamTool{mower, breaks("half the ")}} {
+		var ended []*toolsearch.CallEvent
+		o := play(t, conversation{dynamic: []tool.BaseTool{broken}, config: toolsearch.Config{OnEvent: hearing(&ended)}, turns: []turn{calling("cut_grass")}}, w)
+		require.ErrorIs(t, o.err, errMower)
+		require.Len(t, ended, 1)
+		assert.ErrorIs(t, ended[0].Err, errMower)
 	}
 
 	// A tool's own time limit is a failure like any other.

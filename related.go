@@ -1,0 +1,100 @@
+package toolsearch
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search"
+)
+
+// What belongs together: tools that a match names, those beside it on its server, and those that other conversations
+// call together with it (Config.Usage).
+
+const (
+	maxNamed      = 2   // tools that come along with the matches of a query, since a match names them
+	maxNeighbours = 3   // names of tools beside the best match of a query, and of tools called together with others
+	maxRelated    = 8   // such names in one answer
+	maxDistance   = 200 // visible tools on either side of a match that may be its neighbours
+	relatedPool   = 60  // matches of a query whose order co-use may change
+	relatedShare  = 0.5 // what co-use adds to a score at most, as a share of the best
+)
+
+// byUse adds to the scores of a query's matches what co-use says, and returns the best. A tool that the query names keeps
+// its place. docs/tuning.md has what relatedShare and relatedPool were measured with.
+func (c scope) byUse(matches []Match, places int) []Match {
+	if len(c.related) == 0 {
+		return matches
+	}
+	best := 0.0
+	for i := range matches {
+		if m := &matches[i]; m.Score < docset.Named {
+			best = cmp.Or(best, m.Score)
+			m.Score += relatedShare * max(best, 0) * c.related[c.byName[m.Info.Name]]
+		}
+	}
+	slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(b.Score, a.Score) })
+	return matches[:min(len(matches), places)]
+}
+
+// relatedTo returns the names of tools that the matches of a query leave out and that may be needed together with them:
+// those that other conversations call together with the tools of this one, and, if the model sees no list of names, those
+// beside the best match in the list of its server, where tools of one kind are mostly together.
+func (c scope) relatedTo(matches []Match) (names []string) {
+	best := c.byName[matches[0].Info.Name]
+	isFree := func(doc int) bool {
+		return c.has(doc) && !c.isShown(doc) && !c.isCopy(doc) && len(withoutMatches([]string{c.docs[doc].Name}, matches)) > 0
+	}
+	related := slices.DeleteFunc(slices.Sorted(maps.Keys(c.related)), func(doc int) bool { return !isFree(doc) })
+	slices.SortStableFunc(related, func(a, b int) int { return cmp.Compare(c.related[b], c.related[a]) })
+	related = related[:min(len(related), maxNeighbours)]
+	most, sides := len(related)+maxNeighbours, [2]int{best, best}
+	for passed := 0; c.showsNoNames && passed < 2*maxDistance && len(related) < most; passed++ { // behind and before it in turn
+		at, step := &sides[passed%2], 1-2*(passed%2)
+		isInside := func() bool { return *at >= 0 && *at < len(c.docs) }
+		for *at += step; isInside() && !c.has(*at); *at += step { // what the run may not see makes no difference
+		}
+		if isInside() && c.docs[best].Namespace != "" && c.docs[*at].Namespace == c.docs[best].Namespace && isFree(*at) &&
+			!slices.Contains(related, *at) {
+			related = append(related, *at)
+		}
+	}
+	for _, doc := range related {
+		names = append(names, c.docs[doc].Name)
+	}
+	return names
+}
+
+// withNamed adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"), if
+// need be in the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
+func (c scope) withNamed(matches []Match, limit int) []Match {
+	if c.isShown == nil && !c.cutsOff {
+		return matches
+	}
+	var named []Match
+	isOutside := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for _, m := range matches {
+		of := &c.docs[c.byName[m.Info.Name]]
+		prefix, texts := naming.Prefix(of.Name, of.Namespace), []string{of.Description}
+		for i := range of.Parameters {
+			texts = append(texts, of.Parameters[i].Description)
+		}
+		for word := range strings.FieldsFuncSeq(naming.Cut(strings.Join(texts, "\n"), search.MaxDescriptionBytes), isOutside) {
+			doc, known := c.byName[word]
+			if !known {
+				doc, known = c.byName[prefix+word]
+			}
+			isName := known && len(named) < maxNamed && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // not "search"
+			if isName && c.has(doc) && c.docs[doc].Namespace == of.Namespace && (c.isShown == nil || !c.isShown(doc)) &&
+				len(withoutMatches([]string{c.docs[doc].Name}, slices.Concat(matches, named))) > 0 {
+				named = append(named, Match{Info: c.docs[doc].Info})
+			}
+		}
+	}
+	named = named[:min(len(named), maxNamed, limit-1)]
+	return append(matches[:min(len(matches), limit-len(named))], named...)
+}

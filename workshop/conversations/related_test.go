@@ -1,0 +1,203 @@
+package conversations_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/usage"
+)
+
+// These tests look at what belongs together: tools beside a match, and tools that other conversations call together.
+
+// An answer names the tools beside its best match on the server, if the model has no list of names.
+func TestToolsBesideTheBest(t *testing.T) {
+	rail := testtools.EchoTools("mcp__rail__list_stations: Lists", "mcp__rail__station_code: Finds a code", "mcp__other__codes: Codes of shops",
+		"mcp__rail__today: Says the day", "mcp__rail__ticket: Buys a ticket", "mcp__rail__refund: Gives money back")
+	config := func(p toolsearch.Protocol, change func(*toolsearch.Config)) toolsearch.Config {
+		c := toolsearch.Config{Index: toolsearch.BM25, Protocol: p, Reminder: toolsearch.ReminderConfig{Disabled: true}}
+		if change != nil {
+			change(&c)
+		}
+		return c
+	}
+	const near = `"related_not_loaded":["mcp__rail__refund","mcp__rail__today","mcp__rail__station_code"]}`
+	ticket := []turn{searching(`{"query":"buy ticket"}`)}
+	ends := func(want string) func(*testing.T, outcome) {
+		return func(t *testing.T, o outcome) {
+			t.Helper()
+			assert.Equal(t, want, o.result(t, "call_1")[max(0, len(o.result(t, "call_1"))-len(want)):])
+		}
+	}
+	playAll(t, []conversation{
+		{name: "names", dynamic: rail, config: config(toolsearch.ProtocolToolSearch, nil), turns: ticket,
+			check: says(`{"matches":["mcp__rail__ticket"],` + near)},
+		{name: "definitions", dynamic: rail, config: config(toolsearch.ProtocolDispatch, nil), turns: ticket, check: ends(near)},
+		{name: "ranked", dynamic: rail, config: config(toolsearch.ProtocolRanked, nil), turns: ticket, check: ends(near)},
+		{name: "a list of names", dynamic: rail, config: toolsearch.Config{Index: toolsearch.BM25}, turns: ticket,
+			check: says(`{"matches":["mcp__rail__ticket"]}`)},
+		{name: "Eino's own answers", dynamic: rail, config: config(toolsearch.ProtocolToolSearch, func(c *toolsearch.Config) { c.Index = nil }),
+			turns: ticket, check: says(`{"matches":["mcp__rail__ticket"]}`)},
+		{name: "what a Filter leaves, and what is visible", dynamic: rail, turns: ticket,
+			config: config(toolsearch.ProtocolToolSearch, func(c *toolsearch.Config) {
+				c.Filter = func(_ context.Context, doc toolsearch.Document) bool { return doc.Name != "mcp__rail__today" }
+				c.AlwaysLoaded = []string{"*:refund"}
+			}),
+			check: says(`{"matches":["mcp__rail__ticket"],"related_not_loaded":["mcp__rail__station_code","mcp__rail__list_stations"]}`)},
+		{name: "several queries", dynamic: rail, config: config(toolsearch.ProtocolToolSearch, nil),
+			turns: []turn{searching(`{"query":"buy ticket","queries":["shops"]}`)},
+			check: says(`{"matches":["mcp__rail__ticket","mcp__other__codes"],` + near)},
+	})
+}
+
+// Usage says which tools other conversations call together with those that this one has called. They come first among the
+// matches of a search and of Preselect, and answers name them. What it may not say makes no difference.
+func TestUsage(t *testing.T) {
+	tools := testtools.EchoTools("open_ticket: Opens a ticket", "mail_a: Sends a mail", "mail_b: Sends a mail", "cut_grass: Mows")
+	var mu sync.Mutex
+	var asked []string
+	using := func(strengths map[string]float64) toolsearch.Config {
+		return toolsearch.Config{Index: toolsearch.BM25, Usage: func(context.Context) toolsearch.CoUse {
+			return func(called []string, visible func(string) bool) map[string]float64 {
+				mu.Lock()
+				defer mu.Unlock()
+				asked = append(asked, fmt.Sprintf("%v %v %v", called, visible("mail_a"), visible("nobody")))
+				return strengths
+			}
+		}}
+	}
+	b := using(map[string]float64{"mail_b": 0.5, "cut_grass": 0.1, "nobody": 1, "open_ticket": math.NaN()})
+	filtered, patterns := b, b
+	filtered.Filter = toolsearch.FilterTools(nil, []string{"open_ticket", "mail_a", "mail_b"})
+	patterns.Protocol, patterns.Index = toolsearch.ProtocolRegexp, nil
+	eino := b
+	eino.Index = nil
+	preselect := b
+	preselect.Preselect = 1
+	hostile := using(nil)
+	hostile.Usage = func(context.Context) toolsearch.CoUse {
+		return func([]string, func(string) bool) map[string]float64 { panic("no mower") }
+	}
+	panics := hostile
+	panics.Usage = func(context.Context) toolsearch.CoUse { panic("no mower") }
+	turns := []turn{calling("open_ticket"), searching(`{"query":"send a mail","max_results":1}`)}
+	playAll(t, []conversation{
+		{name: "nothing called", dynamic: tools, config: b, turns: turns[1:], check: says(`{"matches":["mail_a"]}`)},
+		{name: "called before", dynamic: tools, config: b, turns: turns,
+			check: says(`open_ticket ran with {}`, `{"matches":["mail_b"],"related_not_loaded":["cut_grass"]}`)},
+		{name: "what a Filter leaves", dynamic: tools, config: filtered, turns: turns, check: says(`open_ticket ran with {}`, `{"matches":["mail_b"]}`)},
+		{name: "Eino's own answers", dynamic: tools, config: eino, turns: turns, check: says(`open_ticket ran with {}`, `{"matches":["mail_a"]}`)},
+		{name: "patterns", dynamic: tools, config: patterns, turns: []turn{turns[0], searching(`{"regex_pattern":"mail"}`)},
+			check: says(`open_ticket ran with {}`, `{"selectedTools":["mail_a","mail_b"]}`)},
+		{name: "a panic", dynamic: tools, config: hostile, turns: turns, check: says(`open_ticket ran with {}`, `{"matches":["mail_a"]}`)},
+		{name: "a panic at the start", dynamic: tools, config: panics, turns: turns, check: says(`open_ticket ran with {}`, `{"matches":["mail_a"]}`)},
+		{name: "Preselect", dynamic: tools, config: preselect, asks: "send a mail", history: []message{userSays("hello"),
+			modelCalls(called("c", "open_ticket", "{}")), toolSays("c", "open_ticket", "done")},
+			saw: []string{"tool_search open_ticket mail_b"}},
+	})
+	assert.Contains(t, asked, "[open_ticket] true false")
+}
+
+// A store is fed by the events of agents and tells others what goes together. A failed call teaches nothing.
+func TestUsageOfAStore(t *testing.T) {
+	store, conversation := new(usage.Store), ""
+	config := toolsearch.Config{
+		DynamicTools: append(testtools.EchoTools("open_ticket: Opens a ticket", "mail_x: Sends a mail", "mail_y: Sends a mail", "other: Does"),
+			errorTool{testtools.InfoOnly{Of: testtools.MustInfo(t, testtools.EchoTools("broken: Fails")[0])}, mows}),
+		Index: toolsearch.BM25, ToolErrors: toolsearch.ToolErrorsExplain, Usage: store.Snapshot,
+		OnEvent: func(ctx context.Context, e toolsearch.Event) { store.Observe(ctx, conversation, e) },
+	}
+	run := running(t, way{}, config)
+	for i := range 4 {
+		conversation = fmt.Sprint(i)
+		run(calling("open_ticket"), calling("mail_y"), calling("broken"))
+		conversation = fmt.Sprint("other", i)
+		run(calling("other"))
+	}
+	conversation = "" // learns nothing
+	assert.Equal(t, `{"matches":["mail_y"]}`, run(calling("open_ticket"), searching(`{"query":"send a mail","max_results":1}`)).result(t, "call_2"))
+}
+
+// The numbers of package usage: five folds over the tasks of two public sets. Half of a task's tools are called, and the
+// task's text is the query.
+func TestUsageOverTasks(t *testing.T) {
+	for _, tt := range []struct {
+		set           string
+		without, with float64 // the rest of a task's tools among the first five matches, in percent
+	}{{"mcpbench", 41.9, 53.1}, {"ultratool_en", 75.6, 87.1}} {
+		dir := "../../../shared/retrieval/" + tt.set + "/"
+		if _, err := os.Stat(dir); err != nil {
+			t.Skipf("no retrieval sets: %v", err)
+		}
+		store := new(usage.Store)
+		config := toolsearch.Config{Index: toolsearch.BM25, Reminder: toolsearch.ReminderConfig{Disabled: true},
+			Usage: func(ctx context.Context) toolsearch.CoUse { return store.Snapshot(ctx) }}
+		for _, info := range testtools.Must(eval.LoadCatalog(dir + "tools.jsonl"))(t).Tools {
+			config.DynamicTools = append(config.DynamicTools, echo(info))
+		}
+		agent := agentOver[chat](t, config)
+		queries := testtools.Must(eval.LoadQueries(dir + "queries.jsonl"))(t)
+		needed := func(q eval.Query) (names []string) {
+			for _, group := range q.Groups {
+				names = append(names, group[0])
+			}
+			return names
+		}
+		random := rand.New(rand.NewPCG(1, 2))
+		random.Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] })
+		var tasks, without, with float64
+		for fold := range 5 {
+			others := new(usage.Store)
+			for i, q := range queries {
+				for _, name := range needed(q) {
+					if i%5 != fold {
+						others.Observe(t.Context(), q.ID, &toolsearch.CallEvent{Tool: name})
+					}
+				}
+			}
+			for i, q := range queries {
+				names := needed(q)
+				if i%5 != fold || len(names) < 2 {
+					continue
+				}
+				random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+				calls, rest := names[:len(names)/2], names[len(names)/2:]
+				talk := []message{userSays(q.Text)}
+				for _, name := range calls {
+					talk = append(talk, modelCalls(called(name, name, "{}")), toolSays(name, name, "done"))
+				}
+				found := func(known *usage.Store) (share float64) {
+					store = known
+					arguments := testtools.Must(json.Marshal(map[string]any{"query": q.Text, "max_results": 5}))(t)
+					o := converseOn(t.Context(), t, way{}, agent, talk, searching(string(arguments)))
+					require.NoError(t, o.err)
+					var answer struct{ Matches []string }
+					require.NoError(t, json.Unmarshal([]byte(o.last().Messages[len(o.last().Messages)-1].Text), &answer))
+					for _, name := range answer.Matches[:min(5, len(answer.Matches))] {
+						if slices.Contains(rest, name) {
+							share += 100 / float64(len(rest))
+						}
+					}
+					return share
+				}
+				tasks++
+				without += found(new(usage.Store))
+				with += found(others)
+			}
+		}
+		assert.InDelta(t, tt.without, without/tasks, 0.05, tt.set)
+		assert.InDelta(t, tt.with, with/tasks, 0.05, tt.set)
+	}
+}
