@@ -121,29 +121,22 @@ func (s *Store) MarshalJSON() ([]byte, error) {
 	return json.Marshal(append([]conversation{}, s.conversations...))
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It replaces everything in the store, within its bounds.
+// UnmarshalJSON implements json.Unmarshaler. It replaces everything in the store. It fails on what MarshalJSON does not write.
 func (s *Store) UnmarshalJSON(text []byte) error {
 	var all []conversation
 	if err := json.Unmarshal(text, &all); err != nil {
 		return fmt.Errorf("usage: a store is a list of conversations: %w", err)
 	}
-	var kept []conversation
 	known := make(map[string]bool)
-	for _, c := range all {
-		var tools []string
-		for _, tool := range c.Tools {
-			if tool != "" && len(tool) <= maxName && len(tools) < MaxTools && !slices.Contains(tools, tool) {
-				tools = append(tools, tool)
-			}
+	for i, c := range all {
+		if known[c.ID] || len(c.ID) != len(idOf("")) || len(c.Tools) == 0 || len(c.Tools) > MaxTools {
+			return fmt.Errorf("usage: conversation %d of a store: want an id of its own and 1 to %d tools", i, MaxTools)
 		}
-		if raw, err := hex.DecodeString(c.ID); err == nil && len(raw) == 12 && len(tools) > 0 && !known[c.ID] {
-			known[c.ID] = true
-			kept = append(kept, conversation{c.ID, tools})
-		}
+		known[c.ID] = true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set(kept)
+	s.set(all)
 	return nil
 }
 

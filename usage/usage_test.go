@@ -150,7 +150,8 @@ func TestJSON(t *testing.T) {
 	assert.Equal(t, ask(s, "station_code", ""), ask(read, "station_code", ""))
 	assert.NotContains(t, string(text), "trip", "names of conversations")
 	assert.Equal(t, "[]", string(testtools.Must(json.Marshal(new(usage.Store)))(t)))
-	assert.Error(t, json.Unmarshal([]byte(`{}`), read))
-	require.NoError(t, json.Unmarshal([]byte(`[{"id":"x","tools":["a"]},{"id":"0123456789abcdef01234567","tools":["a","a","",null]},null]`), read))
-	assert.JSONEq(t, `[{"id":"0123456789abcdef01234567","tools":["a"]}]`, string(testtools.Must(json.Marshal(read))(t)))
+	for _, wrong := range []string{`{}`, `[{"id":"x","tools":["a"]}]`, `[null]`, `[{"id":"0123456789abcdef01234567","tools":[]}]`} {
+		assert.Error(t, json.Unmarshal([]byte(wrong), read), wrong)
+	}
+	assert.NotEmpty(t, ask(read, "station_code", ""), "what it was before")
 }
