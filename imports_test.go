@@ -135,7 +135,7 @@ var importRules = map[string]string{
 	"mcp":                      ". leaves",
 	"usage":                    ".",
 	"cmd/...":                  ". search lock leaves eval mcp internal/cost/... internal/testtools/goals cmd/...",
-	"examples/...":             ". search lock eval mcp internal/cost toolsearchtest examples/...",
+	"examples/...":             ". search lock eval mcp internal/cost/... toolsearchtest examples/...",
 }
 
 // covers reports whether a word of a rule stands for a folder.

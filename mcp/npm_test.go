@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/internal/cost/play"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -64,9 +64,9 @@ func converse[M adk.MessageType](
 	var err error
 	switch config := any(&adk.TypedChatModelAgentConfig[M]{Name: "a", Description: "Helps", Model: model, Handlers: handlers}).(type) {
 	case *adk.ChatModelAgentConfig:
-		err = play.Chat(ctx, config, []*schema.Message{schema.UserMessage("Please.")})
+		err = agents.Chat(ctx, config, []*schema.Message{schema.UserMessage("Please.")})
 	case *adk.TypedChatModelAgentConfig[*schema.AgenticMessage]:
-		err = play.Agentic(ctx, config, []*schema.AgenticMessage{schema.UserAgenticMessage("Please.")})
+		err = agents.Agentic(ctx, config, []*schema.AgenticMessage{schema.UserAgenticMessage("Please.")})
 	}
 	require.NoError(t, err)
 	return model.Requests()

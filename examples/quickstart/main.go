@@ -21,6 +21,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/examples/show"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -52,7 +53,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	model := toolsearchtest.NewModel[*schema.Message](script...)
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+	agent, err := agents.New(ctx, &adk.ChatModelAgentConfig{
 		Name:        "on-call",
 		Description: "Helps whoever is on call",
 		Instruction: "You help whoever is on call.",

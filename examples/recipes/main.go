@@ -14,6 +14,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
+
+	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 )
 
 var recipes = []struct {
@@ -58,5 +60,5 @@ func newAgent(
 ) (adk.Agent, error) {
 	config := &adk.ChatModelAgentConfig{Name: name, Description: "Helps", Model: chat, Handlers: handlers}
 	config.ToolsConfig.Tools = own
-	return adk.NewChatModelAgent(ctx, config)
+	return agents.New(ctx, config)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -36,7 +37,7 @@ func New[M adk.MessageType](out io.Writer, model *toolsearchtest.Model[M]) *Scre
 func Ask[M adk.MessageType](
 	ctx context.Context, out io.Writer, model *toolsearchtest.Model[M], question string, handlers ...adk.TypedChatModelAgentMiddleware[M],
 ) error {
-	agent, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{
+	agent, err := agents.New(ctx, &adk.TypedChatModelAgentConfig[M]{
 		Name: "helper", Description: "Helps", Model: model, Handlers: handlers,
 	})
 	if err != nil {

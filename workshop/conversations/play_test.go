@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -365,12 +366,12 @@ func conversing[M adk.MessageType](
 	}
 }
 
-func newAgent[M adk.MessageType](t testing.TB, config *adk.TypedChatModelAgentConfig[M]) *adk.TypedChatModelAgent[M] {
+func newAgent[M adk.MessageType](t testing.TB, config *adk.TypedChatModelAgentConfig[M]) adk.TypedResumableAgent[M] {
 	t.Helper()
 	if config.Name == "" {
 		config.Name, config.Description = "reporter", "Tells the news"
 	}
-	return testtools.Must(adk.NewTypedChatModelAgent(context.Background(), config))(t)
+	return testtools.Must(agents.New(context.Background(), config))(t)
 }
 
 func toolsConfig(static ...tool.BaseTool) (config adk.ToolsConfig) {

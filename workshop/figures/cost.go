@@ -10,7 +10,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/examples/show"
-	"github.com/eino-toolsearch/toolsearch/internal/cost/play"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
@@ -63,7 +63,7 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending) {
 	middleware := must(toolsearch.New(ctx, &config))
 	turns := conversations[config.Protocol]
 	model := toolsearchtest.NewModel[*schema.Message](append(turns[:len(turns):len(turns)], toolsearchtest.Say("Done."))...)
-	check(play.Chat(ctx, &adk.ChatModelAgentConfig{
+	check(agents.Chat(ctx, &adk.ChatModelAgentConfig{
 		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware},
 	}, []adk.Message{schema.UserMessage(question)}))
 	requests := model.Requests()

@@ -18,6 +18,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -240,7 +241,7 @@ func (c *conversation[M]) build() {
 	if p.insider {
 		inner := c.agentConfig("insider", &talker[M]{conversation: c, isInside: true})
 		inner.Handlers = []adk.TypedChatModelAgentMiddleware[M]{ours}
-		agent := must(adk.NewTypedChatModelAgent(ctx, inner))
+		agent := must(agents.New(ctx, inner))
 		config.ToolsConfig.Tools = append(config.ToolsConfig.Tools, adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](agent)))
 	}
 	for _, name := range p.before {
@@ -250,7 +251,7 @@ func (c *conversation[M]) build() {
 	for _, name := range p.after {
 		config.Handlers = append(config.Handlers, must(other[M](c.world, name)))
 	}
-	c.agent = must(adk.NewTypedChatModelAgent(ctx, config))
+	c.agent = must(agents.New(ctx, config))
 }
 
 func (c *conversation[M]) agentConfig(name string, model *talker[M]) *adk.TypedChatModelAgentConfig[M] {

@@ -1,6 +1,6 @@
-// Package play plays conversations through Eino's agents. Whatever package makes an agent compiles all of it
-// once more, which takes seconds: those that need only what the model was asked play here.
-package play
+// Package agents makes Eino's agents and runs them. Whatever package makes an agent compiles all of it once more,
+// which takes seconds: tests, examples and figures have theirs made here.
+package agents
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func Agentic(ctx context.Context, config *adk.TypedChatModelAgentConfig[*schema.
 }
 
 func run[M adk.MessageType](ctx context.Context, config *adk.TypedChatModelAgentConfig[M], input []M) error {
-	agent, err := adk.NewTypedChatModelAgent(ctx, config)
+	agent, err := New(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -31,4 +31,21 @@ func run[M adk.MessageType](ctx context.Context, config *adk.TypedChatModelAgent
 		}
 	}
 	return nil
+}
+
+// New makes Eino's agent.
+func New[M adk.MessageType](ctx context.Context, config *adk.TypedChatModelAgentConfig[M]) (adk.TypedResumableAgent[M], error) {
+	agent, err := made(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return agent.(adk.TypedResumableAgent[M]), nil
+}
+
+//go:noinline // where it was inlined, the agent would be compiled once more
+func made(ctx context.Context, config any) (any, error) {
+	if config, ok := config.(*adk.ChatModelAgentConfig); ok {
+		return adk.NewChatModelAgent(ctx, config)
+	}
+	return adk.NewTypedChatModelAgent(ctx, config.(*adk.TypedChatModelAgentConfig[*schema.AgenticMessage]))
 }
