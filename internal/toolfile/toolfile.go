@@ -29,6 +29,7 @@ const (
 	MaxTools  = 100_000
 	MaxDepth  = 64
 	maxAround = 8
+	maxLinks  = 40 // as many as Linux follows
 )
 
 // An Error is a fault of the JSON and where it is.
@@ -54,14 +55,27 @@ func Read(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// Replace replaces a file as a whole: a concurrent reader, and a reader after a crash, finds the old file or the new
-// one. A file that is replaced keeps its mode; a new one gets mode. A symbolic link stays, and its target is replaced.
-func Replace(path string, data []byte, mode os.FileMode) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-		if info, err := os.Stat(path); err == nil {
-			mode = info.Mode().Perm()
+// Target returns where symbolic links lead to, even if nothing is there yet.
+func Target(path string) string {
+	for range maxLinks {
+		target, err := os.Readlink(path)
+		if err != nil {
+			break
 		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
+	}
+	return path
+}
+
+// Replace replaces a file as a whole: a concurrent reader, and a reader after a crash, finds the old file or the new
+// one. A file that is replaced keeps its mode; a new one gets mode. A symbolic link stays, and its Target is replaced.
+func Replace(path string, data []byte, mode os.FileMode) error {
+	path = Target(path)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {

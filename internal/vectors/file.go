@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
 // A File of vectors is a mark, the CRC-32C of the rest, and a record for each vector, the oldest first: its key, its
@@ -22,7 +24,6 @@ const (
 	fileHead   = len(fileMark) + 4
 	keyBytes   = 64
 	recordHead = keyBytes + 4
-	maxLinks   = 40 // as many as Linux follows
 
 	// Every save writes a file of up to freeRewrite bytes. A larger file is written when
 	// 1/unsavedParts of it is new.
@@ -169,30 +170,10 @@ func (s *File) read(ctx context.Context) error {
 // write replaces the file with a file of all records.
 func (s *File) write() (err error) {
 	head := binary.LittleEndian.AppendUint32([]byte(fileMark), crc32.Checksum(s.records, castagnoli))
-	path := s.Path // a symbolic link stays, and its target is replaced, even if that is not there yet
-	for range maxLinks {
-		target, err := os.Readlink(path)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
-		}
-		path = target
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(toolfile.Target(s.Path)), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is gone if everything went well
-	_, err = f.Write(slices.Concat(head, s.records))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := toolfile.Replace(s.Path, slices.Concat(head, s.records), 0o600); err != nil {
 		return err
 	}
 	s.unsaved = 0
