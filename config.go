@@ -265,8 +265,7 @@ const (
 	ReminderFirst
 	// ReminderLast is directly before the user's newest message, and moves with it.
 	ReminderLast
-	// ReminderInstruction is at the end of the system message. A reminder that the message quotes on lines of its own is
-	// replaced; with any other position a system message keeps what it quotes.
+	// ReminderInstruction is at the end of the system message, which keeps what it quotes.
 	ReminderInstruction
 )
 

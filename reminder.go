@@ -15,8 +15,8 @@ import (
 // before and after it can be cached.
 //
 // A reminder is recognized by its mark in Extra. If a store dropped Extra, it is recognized by its text: a user's
-// message that is nothing but the block or, with ReminderInstruction, a block in a system message. Otherwise what a
-// system message quotes is its own. A middleware with the default tool name writes the tag of Eino's own package, and
+// message that is nothing but the block or, with ReminderInstruction, the current block in a system message. What else
+// a system message quotes is its own. A middleware with the default tool name writes the tag of Eino's own package, and
 // takes over its reminders. Any other writes its tool name into the tag, so two middlewares in an agent recognize their
 // own.
 
@@ -89,10 +89,12 @@ func (r *reminder) is(v *view) bool {
 func (r *reminder) split(v *view) (own, end string) {
 	_, marked := v.extra[systemMark+r.tool]
 	_, former := v.extra[systemMark+r.former]
-	if r.position != ReminderInstruction && !marked && !former {
+	own, end = r.block.Split(v.text)
+	isCurrent := r.position == ReminderInstruction && r.text != "" && strings.HasPrefix(end, r.text)
+	if !marked && !former && !isCurrent {
 		return v.text, ""
 	}
-	return r.block.Split(v.text)
+	return own, end
 }
 
 // setSystem changes the text of a system message, and marks it if this middleware's reminder is part of it.

@@ -334,13 +334,20 @@ func TestReminderMovesBetweenPositions(t *testing.T) {
 }
 
 func testReminderMoves[M adk.MessageType](t *testing.T) {
-	// Without ReminderInstruction, a block in a system message is the program's own.
+	// What a system message of the program quotes stays, also before the reminder, and in a second call.
 	const quote = "S\n\n<available-deferred-tools>\nfax\n</available-deferred-tools>"
-	middleware := newMiddleware[M](t, toolsearch.Config{})
-	_, quoting, err := middleware.BeforeModelRewriteState(context.Background(),
-		&adk.TypedChatModelAgentState[M]{Messages: encoded[M](systemSays(quote), userSays("Q"))}, nil)
-	require.NoError(t, err)
-	assert.Equal(t, quote, requestOf(quoting.Messages).Messages[0].Text)
+	for _, position := range []toolsearch.ReminderPosition{toolsearch.ReminderFirst, toolsearch.ReminderInstruction} {
+		middleware := newMiddleware[M](t, toolsearch.Config{Reminder: toolsearch.ReminderConfig{Position: position}})
+		state := &adk.TypedChatModelAgentState[M]{Messages: encoded[M](systemSays(quote), userSays("Q"))}
+		for range 2 {
+			_, next, err := middleware.BeforeModelRewriteState(context.Background(), state, nil)
+			require.NoError(t, err)
+			own, rest, _ := strings.Cut(requestOf(next.Messages).Messages[0].Text, "\n\n<available-deferred-tools>\nLoad")
+			assert.Equal(t, quote, own)
+			assert.Equal(t, position == toolsearch.ReminderInstruction, rest != "", "a reminder")
+			state = next
+		}
+	}
 
 	messages := encoded[M](systemSays("S"), userSays("Q1"),
 		modelSays("A"), userSays("Q2"))
