@@ -82,8 +82,8 @@ type Config struct {
 	// Regexp for ProtocolRegexp and ProtocolSearchAdd, Similarity for ProtocolRanked, and BM25 for ProtocolDispatch.
 	Index Indexer
 
-	// Fallback builds a second searcher, for when that of Index fails or finds nothing, or only tools of one namespace. If
-	// both fail, keyword search answers. Nil means none, or Fuzzy for ProtocolSearchAdd without an Index.
+	// Fallback builds a second searcher, for when that of Index fails or finds nothing, or finds a word only in tools of
+	// one namespace. If both fail, keyword search answers. Nil means none, or Fuzzy for ProtocolSearchAdd without an Index.
 	Fallback Indexer
 
 	// Usage says which tools other conversations call together with those that this one has called. They come first among

@@ -69,6 +69,15 @@ func (c scope) relatedTo(matches []Match) (names []string) {
 	return names
 }
 
+// textsOf returns the texts of a tool's definition: its name, its description, and those of its parameters.
+func textsOf(d *search.Document) []string {
+	texts := []string{d.Name, d.Description}
+	for i := range d.Parameters {
+		texts = append(texts, d.Parameters[i].Description)
+	}
+	return texts
+}
+
 // withNamed adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"), if
 // need be in the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
 func (c scope) withNamed(matches []Match, limit int) []Match {
@@ -79,11 +88,8 @@ func (c scope) withNamed(matches []Match, limit int) []Match {
 	isOutside := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	for _, m := range matches {
 		of := &c.docs[c.byName[m.Info.Name]]
-		prefix, texts := naming.Prefix(of.Name, of.Namespace), []string{of.Description}
-		for i := range of.Parameters {
-			texts = append(texts, of.Parameters[i].Description)
-		}
-		for word := range strings.FieldsFuncSeq(naming.Cut(strings.Join(texts, "\n"), search.MaxDescriptionBytes), isOutside) {
+		prefix, texts := naming.Prefix(of.Name, of.Namespace), strings.Join(textsOf(of)[1:], "\n")
+		for word := range strings.FieldsFuncSeq(naming.Cut(texts, search.MaxDescriptionBytes), isOutside) {
 			doc, known := c.byName[word]
 			if !known {
 				doc, known = c.byName[prefix+word]

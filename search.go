@@ -287,22 +287,55 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 	return matches, total, nil
 }
 
-// others returns a filter for what the fallback may find besides a ranking whose matches are all of one namespace, and
-// how many places are left for that.
+// others returns a filter for what the fallback may find besides a ranking, and how many places are left for that: tools of
+// other namespaces, if all matches are of one namespace or if only those of one have some word of the query. One tool that
+// lists misspelled words must not be their only answer.
 func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 	if c.fallback == nil || !c.isMixed || c.only != "" || a.query.Namespace != "" || len(a.query.Keywords) == 0 {
 		return nil, 0
 	}
-	docs, one := c.docs, c.docs[c.byName[a.matches[0].Info.Name]].Namespace
-	isAway := func(m Match) bool { return docs[c.byName[m.Info.Name]].Namespace != one }
-	if one == "" || slices.ContainsFunc(a.matches, isAway) {
+	docs, matches, kept := c.docs, a.matches, min(a.total, a.query.Limit) // those far below the best included
+	of := func(having func(m Match) bool) (namespaces []string) {
+		for _, m := range matches {
+			if having == nil || having(m) {
+				namespaces = append(namespaces, docs[c.byName[m.Info.Name]].Namespace)
+			}
+		}
+		return namespaces
+	}
+	var alone []string
+	if one := oneOf(of(nil)); one != "" {
+		if alone = []string{one}; c.perNamespace >= 0 {
+			kept = min(kept, max(1, cmp.Or(c.perNamespace, a.query.Limit-1)))
+		}
+	} else if kept < a.query.Limit {
+		for _, word := range a.query.Keywords[:min(len(a.query.Keywords), maxLoneWords)] {
+			one := oneOf(of(func(m Match) bool { return hasText(&docs[c.byName[m.Info.Name]], strings.ToLower(word)) }))
+			if len(word) >= minLoneWord && one != "" && !slices.Contains(a.query.Required, word) {
+				alone = append(alone, one)
+			}
+		}
+	}
+	if len(alone) == 0 {
 		return nil, 0
 	}
-	kept := min(a.total, a.query.Limit) // those far below the best included
-	if c.perNamespace >= 0 {
-		kept = min(kept, max(1, cmp.Or(c.perNamespace, a.query.Limit-1)))
+	return func(doc int) bool {
+		return !slices.Contains(alone, docs[doc].Namespace) &&
+			!slices.ContainsFunc(matches, func(m Match) bool { return m.Info.Name == docs[doc].Name })
+	}, a.query.Limit - kept
+}
+
+// hasText reports whether a tool's name or texts have a word, in lower case.
+func hasText(d *search.Document, word string) bool {
+	return slices.ContainsFunc(textsOf(d), func(text string) bool { return strings.Contains(strings.ToLower(text), word) })
+}
+
+// oneOf returns the only namespace of a list, or "" if there are several or none, or a tool has none.
+func oneOf(namespaces []string) string {
+	if len(namespaces) == 0 || slices.ContainsFunc(namespaces, func(other string) bool { return other != namespaces[0] }) {
+		return ""
 	}
-	return func(doc int) bool { return docs[doc].Namespace != one }, a.query.Limit - kept
+	return namespaces[0]
 }
 
 // Of the matches of a query, those after a gap are left out where the model pays for each: the score is below gapRatio
@@ -512,6 +545,8 @@ const (
 	maxSuggestions = 5
 	maxCopies      = 20 // names of copies of a query's matches
 	maxPasses      = 3  // searches for what takes the places of tools that need none
+	maxLoneWords   = 16 // words of a query for which the fallback is asked, since only one namespace has them
+	minLoneWord    = 4  // bytes of such a word
 	maxFoundBy     = 80 // bytes of the queries that found a tool, whose first words say which they are
 )
 

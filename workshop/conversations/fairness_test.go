@@ -148,6 +148,10 @@ func TestBaitBound(t *testing.T) {
 			require.Equal(t, len(without) > 0, slices.ContainsFunc(few, isOther), "%s: %s finds %v, of %q", name, text, few, bait)
 		}
 	}
+	// Another word of the query finds tools of other namespaces.
+	config := toolsearch.Config{Fallback: toolsearch.Fuzzy}
+	assert.Equal(t, []string{"s0__mail", "evil__x", "s1__weather"},
+		found(config, "mail wether", []string{"s0__mail: Sends", "s1__weather: Tells", "evil__x: wether"}))
 }
 
 // attack is a way in which a server tries to be found in place of the others.
