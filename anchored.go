@@ -173,7 +173,8 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	r.unreported.Store(len(p.Tools) > 0)
 	p.Report = func(report anchor.Report) {
 		r.unreported.Store(false)
-		r.moves.Store(report.Err == nil || len(report.Steps) > 0) // of several tools, one may stay in the list
+		isOnce := errors.Is(report.Err, anchor.ErrDemanded)
+		r.moves.Store(report.Err == nil || len(report.Steps) > 0 || isOnce && r.moves.Load()) // of several tools, one may stay in the list
 		if report.Err != nil {
 			r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
 		}

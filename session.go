@@ -31,6 +31,7 @@ import (
 type Session struct {
 	mu       sync.Mutex
 	names    []string   // in the order of their first loading
+	isFull   bool       // a tool did not fit into anchored
 	anchored []anchored // under ProtocolAnchored: what the conversation defines, in the order of the first definitions
 }
 
@@ -89,7 +90,7 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 	read.update(names, nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names, s.anchored = read.names, read.anchored
+	s.names, s.anchored, s.isFull = read.names, read.anchored, read.isFull
 	return nil
 }
 
@@ -115,7 +116,11 @@ func (s *Session) define(name string, info *schema.ToolInfo, step anchor.Step) {
 	case slices.Contains(tool.Steps, step):
 		return
 	case !isSame && info != nil:
-		tool.Hash = hashOfTool(info)
+		hash := hashOfTool(info)
+		if hash != tool.Hash && slices.ContainsFunc(tool.Steps, func(s anchor.Step) bool { return s.Wire != step.Wire }) {
+			hash = "" // another provider has another definition, so calls are always checked
+		}
+		tool.Hash = hash
 	case isSame && n > 1 && tool.Steps[n-2].JSON == step.JSON:
 		n--
 	}
@@ -145,7 +150,7 @@ func (s *Session) update(add, remove []string) {
 // anchored is what the conversation has of one tool.
 type anchored struct {
 	Name  string        `json:"name"`
-	Hash  string        `json:"hash"` // of the definition in the catalog when the last step was new
+	Hash  string        `json:"hash"` // of the definition in the catalog when the last step was new; "" is like none
 	Steps []anchor.Step `json:"steps"`
 }
 
@@ -175,7 +180,12 @@ func (s *Session) keep(tool anchored) {
 		}
 		size += s.anchored[i].size()
 	}
-	if tool.Name == "" || len(tool.Steps) == 0 || len(tool.Steps) > maxSteps || at == maxAnchored || size > maxAnchoredBytes {
+	isNew := at == len(s.anchored)
+	if tool.Name == "" || len(tool.Steps) == 0 || len(tool.Steps) > maxSteps || isNew && s.isFull {
+		return
+	}
+	if at == maxAnchored || size > maxAnchoredBytes {
+		s.isFull = s.isFull || isNew // what is defined anew comes behind what is kept, so nothing may come between
 		return
 	}
 	s.anchored = append(append(slices.Clone(s.anchored[:at]), tool), s.anchored[min(at+1, len(s.anchored)):]...)

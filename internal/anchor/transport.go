@@ -28,6 +28,9 @@ const (
 	maxRefused = 1000
 )
 
+// ErrDemanded is why one request has its tools in the list. The next may have them in the conversation.
+var ErrDemanded = errors.New("the request's tool_choice names a loaded tool")
+
 // Transport returns a transport that follows the plans of its requests. base sends them; nil means
 // http.DefaultTransport. accepts are patterns of models that take definitions in the conversation, besides
 // those that are known to.
@@ -110,8 +113,8 @@ func (t *transport) move(plan *Plan, w *wire, b *body, key string) (text []byte,
 	case !w.takes(b.model, t.accepts):
 		return nil, nil, fmt.Errorf("%q is not known to take definitions in the conversation; if it does, name it to "+
 			"AnchoredTransport", b.model)
-	case slices.ContainsFunc(plan.Tools, func(t Tool) bool { return bytes.Contains(b.choice, []byte(`"`+t.Name+`"`)) }):
-		return nil, nil, errors.New("the request's tool_choice names a loaded tool")
+	case slices.ContainsFunc(plan.Tools, func(t Tool) bool { return b.demands(t.Name) }):
+		return nil, nil, ErrDemanded
 	}
 	return plan.apply(w, b)
 }

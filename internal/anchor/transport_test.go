@@ -174,6 +174,10 @@ func TestMoves(t *testing.T) {
 			{"a definition keeps its bytes", "tool_search mail", placed(name, old, now), "tool_search", nil, []string{old}, false},
 			{"a definition of another provider", "tool_search mail", placed("x", old, now), "tool_search", []string{one}, nil, false},
 			{"a definition of another name", "tool_search mail", placed(name, other, now), "tool_search", []string{one}, nil, false},
+			{"a definition whose keys are no keys", "tool_search mail", placed(name, strings.Replace(one, `"name"`, `"Name"`, 1), now), "tool_search",
+				[]string{one}, nil, false},
+			{"a definition with two names", "tool_search mail", placed(name, strings.Replace(one, `"name"`, `"name":"mail","name"`, 1), now),
+				"tool_search", []string{one}, nil, false},
 			{"a definition that changed", "tool_search mail", placed(name, old, found), "tool_search", []string{old},
 				map[bool][]string{true: {one}}[changes], false},
 			{"a tool that is gone but was never there", "tool_search", []anchor.Tool{{Name: "mail", First: found, Gone: true}},
@@ -300,6 +304,20 @@ func TestAccepts(t *testing.T) {
 		body := strings.Replace(f.with(f.define("tool_search mail"), "", ""), "kimi-k3", model, 1)
 		send(t, anchor.Transport(b, "mine", "ours*"), f.url, body, []anchor.Tool{mail()})
 		assert.Equal(t, want, b.bodies[0] != body, model)
+	}
+}
+
+// TestChoices: tool_choice keeps the tools that it names in the list, and no others.
+func TestChoices(t *testing.T) {
+	for choice, moves := range map[string]bool{
+		`"auto"`: true, `{"type":"auto"}`: true, `null`: true, `{"type": "tool", "name": "auto"}`: false, `{"function":{"name": "auto"}}`: false,
+	} {
+		for name, f := range forms {
+			b := &base{}
+			body := strings.Replace(f.with(f.define("tool_search auto"), "", ""), `"stream"`, `"tool_choice":`+choice+`,"stream"`, 1)
+			send(t, anchor.Transport(b), f.url, body, []anchor.Tool{{Name: "auto", First: found}})
+			assert.Equal(t, moves, b.bodies[0] != body, "%s: %s", name, choice)
+		}
 	}
 }
 

@@ -139,21 +139,33 @@ func (w *wire) read(text []byte) (*body, bool) {
 	return b, ok
 }
 
-// nameOf returns the name of a definition that calls go to, or "".
-func (w *wire) nameOf(definition []byte) string {
-	var d struct {
-		Name     string `json:"name"`
-		Function struct {
-			Name string `json:"name"`
-		} `json:"function"`
-	}
-	if json.Unmarshal(definition, &d) != nil {
-		return ""
-	}
+// nameOf returns the name of a definition that calls go to, or "". Keys are compared as providers do, with their case.
+func (w *wire) nameOf(definition []byte) (name string) {
 	if w.name == "chat" {
-		return d.Function.Name
+		definition = only(definition, "function")
 	}
-	return d.Name
+	_ = json.Unmarshal(only(definition, "name"), &name)
+	return name
+}
+
+// only returns the value of an object's key, or nil if it is not there once.
+func only(object []byte, key string) (raw json.RawMessage) {
+	fields, _ := fieldsOf(object)
+	for _, f := range fields {
+		if f.key == key && raw != nil {
+			return nil
+		} else if f.key == key {
+			raw = f.raw
+		}
+	}
+	return raw
+}
+
+// demands reports whether the model has to call a tool of that name.
+func (b *body) demands(name string) bool {
+	var choice bytes.Buffer
+	quoted, _ := json.Marshal(name)
+	return json.Compact(&choice, b.choice) == nil && bytes.Contains(choice.Bytes(), slices.Concat([]byte(`"name":`), quoted))
 }
 
 // cacheMark is the field of Anthropic's cache marks.
