@@ -60,7 +60,6 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	}
 }
 
-// readKeywords reads the arguments of a search by keywords.
 func readKeywords(arguments string) searchRequest {
 	return readRequest(arguments, "query", "q", "keywords")
 }

@@ -196,7 +196,6 @@ func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Re
 	return result, err
 }
 
-// limited returns the context of a search without a middleware.
 func (c *Catalog) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, has := ctx.Deadline(); has || c.isQuick {
 		return ctx, func() {}
@@ -222,7 +221,6 @@ func tokensOf(info *schema.ToolInfo) int {
 // Len returns the number of tools in the catalog.
 func (c *Catalog) Len() int { return len(c.docs) }
 
-// named returns the tool of that name that the request may see.
 func (c scope) named(name string) (doc int, ok bool) {
 	doc, ok = c.byName[name]
 	return doc, ok && c.has(doc)
@@ -290,12 +288,10 @@ func FilterTools(servers, tools []string, tags ...string) func(ctx context.Conte
 	}
 }
 
-// patternTool returns the part of a document that patterns match.
 func patternTool(doc *Document) *naming.Tool {
 	return &naming.Tool{Name: doc.Name, Original: doc.Original, Namespace: doc.Namespace, Tags: doc.Tags}
 }
 
-// hasMatch reports whether the catalog has a tool that a pattern matches.
 func (c *Catalog) hasMatch(p *naming.Pattern) bool {
 	return slices.ContainsFunc(c.docs, func(doc Document) bool { return p.Matches(patternTool(&doc)) })
 }

@@ -466,7 +466,6 @@ var englishTexts string
 //go:embed prompt/zh.md
 var chineseTexts string
 
-// prompt returns the texts that the model reads.
 func (config *Config) prompt() (*wording.Texts, error) {
 	names := config.Protocol.names(config.ToolName)
 	source := wording.Source{

@@ -75,7 +75,6 @@ func (c scope) settle(matches []Match) (hasCopy bool) {
 	return slices.ContainsFunc(matches, func(m Match) bool { return c.isCopy(c.byName[m.Info.Name]) })
 }
 
-// isCopy reports whether an answer has another tool in the place of this one.
 func (c scope) isCopy(doc int) bool {
 	if len(c.settled) == 0 || c.copies()[doc] == nil {
 		return false

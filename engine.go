@@ -160,7 +160,6 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	return r, nil
 }
 
-// announce makes the reminder of a run.
 func (e *engine) announce(r *run) {
 	switch {
 	case r.hidesNone:
@@ -388,7 +387,6 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 	return given
 }
 
-// end records the loaded tools at the end of a run.
 func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) error {
 	loaded, err := r.loaded(ctx, t, given)
 	if err != nil {

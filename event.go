@@ -136,12 +136,10 @@ func (e *FailureEvent) LogValue() slog.Value {
 	return logged("failure", "part", e.Part, "group", e.Group, "tool", e.Tool, "error_type", errorType(e.Err))
 }
 
-// logged returns an event's kind and its other keys and values.
 func logged(event string, pairs ...any) slog.Value {
 	return slog.Group("", append([]any{"event", event}, pairs...)...).Value
 }
 
-// errorType returns the type of an error; "" means none.
 func errorType(err error) string {
 	if err == nil {
 		return ""
@@ -172,7 +170,6 @@ func encode(event any, failure error) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decode decodes what encode wrote.
 func decode(data []byte, event any, failure *error) error {
 	text, in := "", gob.NewDecoder(bytes.NewReader(data))
 	err := cmp.Or(in.Decode(event), in.Decode(&text))

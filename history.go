@@ -32,7 +32,6 @@ type answer struct {
 // maxRoundsBack is how many rounds a result may come after its call.
 const maxRoundsBack = 8
 
-// pair finds the rounds of the views, and the call of each answer.
 func (t *transcript) pair(names *metaNames) {
 	r := round{callAt: -1}
 	for i := range t.views {
@@ -104,7 +103,6 @@ func nextCall(calls []callView, id string) (call *callView, byOrder bool) {
 	return call, same > 0
 }
 
-// result returns the first part of an answer.
 func (t *transcript) result(a *answer) *resultView { return &t.views[a.view].results[a.result] }
 
 // loading returns the parts of an answer that may load tools, if it is the result of a loader.

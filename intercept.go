@@ -125,7 +125,6 @@ func (k *callable) isLoaded(doc int) bool {
 // maxAgentTools bounds the agent's own tools that a name is compared with.
 const maxAgentTools = 256
 
-// near returns names like the given one among all the tools the agent can run.
 func (k *callable) near(name string) []string {
 	c := k.run.scope
 	agentTools := slices.DeleteFunc(toolNames(k.all), func(name string) bool {
@@ -180,7 +179,6 @@ func restore(t *transcript, names *metaNames) {
 	}
 }
 
-// rename names a result, all its parts included.
 func (t *transcript) rename(a *answer, name string) {
 	v := &t.views[a.view]
 	v.results[a.result].name, v.results[a.result].renamed, v.edited = name, true, true

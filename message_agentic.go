@@ -93,7 +93,6 @@ func (agenticCodec) write(m *schema.AgenticMessage, v *view) *schema.AgenticMess
 	return &changed
 }
 
-// block returns the block that the call becomes.
 func (c *callView) block(before *schema.ContentBlock) *schema.ContentBlock {
 	block := *before
 	if c.edited {

@@ -88,7 +88,6 @@ func (m *middleware[M]) AfterModelRewriteState(
 	return ctx, &next, nil
 }
 
-// everyTool returns every tool that the agent can run, or nil if that is not known.
 func everyTool[M adk.MessageType](mc *adk.TypedModelContext[M]) []*schema.ToolInfo {
 	if mc == nil {
 		return nil

@@ -46,32 +46,27 @@ const (
 // fixesList reports whether the tool list never changes. Then texts of results define the tools that they show.
 func (m mode) fixesList() bool { return m == dispatchMode }
 
-// listsCalled reports whether the ordinary tool list gets the tools that the model calls.
 func (m mode) listsCalled() bool { return m == textMode || m == anchoredMode }
 
 // anchors reports whether a transport may move loaded tools from the list into the conversation.
 func (m mode) anchors() bool { return m == anchoredMode }
 
-// answersNatively reports whether tool_search itself answers with native results.
 func (m mode) answersNatively() bool { return m == deferredMode }
 
 // remembers reports whether the definition of tool_search keeps the names of the loaded tools, since no list
 // contains those that results show.
 func (m mode) remembers() bool { return m == referencesMode }
 
-// seesSearches reports whether the middleware sees what the model finds.
 func (m mode) seesSearches() bool { return m != serverMode }
 
 // searches reports whether tool_search is the model's own search tool, and not one of the ordinary tools.
 func (m mode) searches() bool { return m == deferredMode || m == chatDeferredMode }
 
-// defers reports whether tools that are not loaded are deferred.
 func (m mode) defers() bool { return m.searches() || m == serverMode }
 
 // isNative reports whether native results may show tools to the model.
 func (m mode) isNative() bool { return m >= deferredMode }
 
-// translates reports whether texts of the history become native results on the wire.
 func (m mode) translates() bool { return m == chatDeferredMode || m == referencesMode }
 
 // showsTools reports whether a result in the history shows its tools to the model. If tool_search answers

@@ -124,7 +124,6 @@ func (p Protocol) defaultToolName() string {
 	return toolSearchName
 }
 
-// has reports whether a meta-tool has that name.
 func (n *metaNames) has(name string) bool { return slices.Contains(n.all, name) }
 
 // isLoader reports whether texts of the tool of that name may load or unload tools.

@@ -69,7 +69,6 @@ func (c scope) relatedTo(matches []Match) (names []string) {
 	return names
 }
 
-// textsOf returns the texts of a tool's definition: its name, its description, and those of its parameters.
 func textsOf(d *search.Document) []string {
 	texts := []string{d.Name, d.Description}
 	for i := range d.Parameters {

@@ -77,7 +77,6 @@ func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 // bytesPerToken is the assumed length of a token, about right for English prose and for names in most tokenizers.
 const bytesPerToken = 4
 
-// is reports whether the message is a reminder of this middleware, current or stale.
 func (r *reminder) is(v *view) bool {
 	if v.reminder != "" {
 		return v.reminder == r.tool || v.reminder == r.former

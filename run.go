@@ -76,7 +76,6 @@ func (r *run) sendsDefinitions() bool {
 		(r.config.Protocol == ProtocolRanked || r.mode.fixesList() || (r.mode.isNative() || r.mode.anchors()) && r.config.Index != nil)
 }
 
-// countsCalls reports whether a call to a hidden tool loads it.
 func (r *run) countsCalls() bool {
 	return r.config.Unloaded == UnloadedLoadAndRun && r.mode.seesSearches()
 }
@@ -104,7 +103,6 @@ func (r *run) docsNamed(names []string) (docs []int) {
 	return docs
 }
 
-// infos returns the definitions of the documents that the request may see, as they are in the catalog now.
 func (r *run) infos(docs []int) []*schema.ToolInfo {
 	list := make([]*schema.ToolInfo, 0, len(docs))
 	for _, doc := range docs {
@@ -118,7 +116,6 @@ func (r *run) infos(docs []int) []*schema.ToolInfo {
 // isInAgent reports whether an agent runs, which reads the notebook. The tool of a Catalog needs none.
 func (r *run) isInAgent() bool { return r.edition != nil }
 
-// recordEffect records the effect of the meta-tool call that is under way.
 func (r *run) recordEffect(ctx context.Context, e conversation.Effect) {
 	r.notebook.RecordEffect(compose.GetToolCallID(ctx), e)
 }
@@ -150,7 +147,6 @@ func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.Limits.SearchTimeout))
 }
 
-// tokensOf estimates the tokens of a definition in a list.
 func (r *run) tokensOf(info *schema.ToolInfo) int {
 	if doc, ok := r.scope.byName[info.Name]; ok && conversation.IsLoaded(info, r.names.search) {
 		return r.scope.tokensOf(doc)

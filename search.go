@@ -39,7 +39,6 @@ type trace struct {
 	foundBy      map[string]string  // of several queries, those that found a tool; nil for a single query
 }
 
-// found records what a query found.
 func (t *trace) found(matches []Match, query string) {
 	if t.foundBy == nil {
 		t.foundBy = make(map[string]string)
@@ -72,10 +71,8 @@ func (c *Catalog) all() scope {
 	return scope{Catalog: c, byName: c.byName, prompt: c.prompt, perNamespace: -1}
 }
 
-// has reports whether the document is in the scope.
 func (c scope) has(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }
 
-// size returns the number of tools in the scope.
 func (c scope) size() int {
 	if c.allowed == nil {
 		return len(c.docs)
@@ -204,7 +201,6 @@ func hasWord(text string) bool {
 // unlimited asks for as many tools as MaxResultsCap allows.
 const unlimited = math.MaxInt
 
-// limit returns the number of results for the number that the model asked for.
 func (c scope) limit(asked int) int {
 	if asked <= 0 {
 		return c.maxResults
@@ -212,7 +208,6 @@ func (c scope) limit(asked int) int {
 	return min(asked, c.maxResultsCap)
 }
 
-// queryError returns the QueryError that err is, or nil.
 func queryError(err error) *search.QueryError {
 	if err == nil { // the usual case, without the allocation of errors.As
 		return nil
@@ -325,7 +320,6 @@ func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 	}, a.query.Limit - kept
 }
 
-// hasText reports whether a tool's name or texts have a word, in lower case.
 func hasText(d *search.Document, word string) bool {
 	return slices.ContainsFunc(textsOf(d), func(text string) bool { return strings.Contains(strings.ToLower(text), word) })
 }
@@ -361,7 +355,6 @@ func (c scope) beforeGap(matches []Match) int {
 	return len(matches)
 }
 
-// alreadyShown returns the names of the matches whose definitions the model sees already.
 func (c scope) alreadyShown(matches []Match) (names []string) {
 	for _, m := range matches {
 		if c.isShown != nil && c.isShown(c.byName[m.Info.Name]) {

@@ -94,7 +94,6 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// definitions returns what the conversation defines. It must not be changed.
 func (s *Session) definitions() []anchored {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +190,6 @@ func (s *Session) keep(tool anchored) {
 	s.anchored = append(append(slices.Clone(s.anchored[:at]), tool), s.anchored[min(at+1, len(s.anchored)):]...)
 }
 
-// hashOf identifies texts.
 func hashOf(texts ...string) string {
 	h := sha256.New()
 	for _, text := range texts {

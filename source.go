@@ -306,7 +306,6 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	return ed, nil
 }
 
-// isAlways reports whether AlwaysLoaded has the document.
 func (ed *edition) isAlways(doc int) bool {
 	_, found := slices.BinarySearch(ed.always, doc)
 	return found

@@ -132,7 +132,6 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 	}
 }
 
-// definedBy returns the tools that results in the history define.
 func (r *run) definedBy(t *transcript) docset.Set {
 	defined := docset.New(len(r.scope.docs))
 	for i := range t.views {

@@ -93,7 +93,6 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 	}
 }
 
-// namesTool is tool_search of the default protocol.
 func (h *host) namesTool() *metaTool {
 	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, func(_ *run, _ searchRequest, result *Result, t trace) string {
 		return toJSON(answerOf(result, t))
@@ -130,7 +129,6 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	}}}, nil
 }
 
-// enhancedResult makes an enhanced result of a text.
 func enhancedResult(text string) *schema.ToolResult {
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: text}}}
 }
@@ -282,7 +280,6 @@ type selectedTools struct {
 	help
 }
 
-// regexpTool is tool_search of ProtocolRegexp: a pattern in, names out.
 func (h *host) regexpTool() *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"regex_pattern": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},

@@ -121,5 +121,4 @@ func watchedStream[A, R any](
 	}
 }
 
-// textResult makes a result of a text.
 func textResult(text string) string { return text }

@@ -171,7 +171,6 @@ func (r *bm25Reader) cut(text string, appendTerms func(terms []int32, text strin
 	}
 }
 
-// appendWords adds the terms of a text without its identifiers.
 func (r *bm25Reader) appendWords(terms []int32, text string) []int32 {
 	for i := 0; i < len(text); {
 		start, end := analysis.NextIdentifier(text, i)
@@ -279,7 +278,6 @@ func (r *bm25Reader) addWhole(n int32) bool {
 	return word.id != noTerm
 }
 
-// isWord reports whether a term is neither a number nor a single letter.
 func (r *bm25Reader) isWord(n int32) bool {
 	term := r.analyzer.Terms[n]
 	return analysis.ClassOf(rune(term[0])) != analysis.Digit && !analysis.IsSingleLetter(term)

@@ -85,7 +85,6 @@ func (s *bm25Sums) add(x *bm25f.Index, group *bm25Group, sentence uint32, whole,
 	}
 }
 
-// touch adds a tool that no group has scored.
 func (s *bm25Sums) touch(doc int32) *bm25Cell {
 	cell := &s.cells[doc]
 	if cell.group < s.query {
@@ -95,7 +94,6 @@ func (s *bm25Sums) touch(doc int32) *bm25Cell {
 	return cell
 }
 
-// end makes the sums those of the next query.
 func (s *bm25Sums) end() {
 	if s.group > math.MaxUint32/2 {
 		clear(s.cells)

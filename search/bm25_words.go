@@ -80,7 +80,6 @@ func scriptOf(term string) script {
 	}
 }
 
-// word returns what is remembered of a word.
 func (r *bm25Reader) word(n int32) *bm25Word {
 	for at := len(r.words); at <= int(n); at++ {
 		term := r.analyzer.Terms[at]

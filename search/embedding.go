@@ -193,7 +193,6 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	return rank(ctx, &q, nil, len(x.docs), x.options.MinScore, func(doc int) float64 { return x.cosine(vector, doc) })
 }
 
-// queryVector returns the query's vector, or nil if the query is empty or there are no tools.
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
 	text := strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " ")
 	text = strings.TrimSpace(text)

@@ -96,7 +96,6 @@ func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, err
 	return x, nil
 }
 
-// partsOf returns the folded parts of a name.
 func partsOf(name string) []string { return splitFolded(naming.JoinParts(name)) }
 
 func splitFolded(s string) []string {

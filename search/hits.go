@@ -91,7 +91,6 @@ func ascending(n int) []int32 {
 	return numbers
 }
 
-// descriptionOf returns what Keyword and Fuzzy read as the description.
 func descriptionOf(doc *Document) string {
 	description := naming.Cut(doc.Description, MaxDescriptionBytes)
 	if doc.Original != "" {
@@ -100,7 +99,6 @@ func descriptionOf(doc *Document) string {
 	return description
 }
 
-// byName sorts numbers of documents by the documents' names.
 func byName(docOf []int32, docs []Document) []int32 {
 	slices.SortStableFunc(docOf, func(a, b int32) int { return strings.Compare(docs[a].Name, docs[b].Name) })
 	return docOf

@@ -184,7 +184,6 @@ func (s *keywordScratch) release() {
 	s.x.scratch.Put(s)
 }
 
-// score gives every tool the best tier that a keyword earns it.
 func (s *keywordScratch) score(keyword string) {
 	s.keyword++
 	x, keyword := s.x, strings.ToLower(keyword)

@@ -123,7 +123,6 @@ func matrixOf(words *bm25, order []int32) vectors.Sparse {
 
 func (x *lsa) String() string { return "LSA" }
 
-// read returns the query's terms, weighed, and the sum of their vectors, or no vector if they have no direction.
 func (x *lsa) read(q Query) (terms []bm25Term, vector []float32) {
 	sum := make([]float32, x.tools.Width)
 	x.words.with(func(s *bm25Scratch) {

@@ -78,7 +78,6 @@ func (n *Narrower) Read(s Searcher, text, namespace string, filter func(doc int)
 	return q
 }
 
-// cutNamespace splits a text that begins with a namespace.
 func (n *Narrower) cutNamespace(text string, filter func(doc int) bool) (namespace, rest string) {
 	text = cutQuery(text)
 	prefix, rest, found := strings.Cut(text, ":")

@@ -62,7 +62,6 @@ func (o RegexpOptions) Index(ctx context.Context, docs []Document) (Searcher, er
 	return o.over(docs, ascending(len(docs))), ctx.Err()
 }
 
-// over makes the searcher of some of the documents. docOf are their numbers, ascending.
 func (o RegexpOptions) over(docs []Document, docOf []int32) *regexpIndex {
 	if !o.CatalogOrder {
 		byName(docOf, docs)

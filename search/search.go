@@ -123,7 +123,6 @@ func ParseQuery(text string) Query {
 	return q
 }
 
-// cutQuery returns the part of a text that is read.
 func cutQuery(text string) string { return naming.CutWords(strings.TrimSpace(text), MaxQueryBytes) }
 
 // A Hit is one tool that a Searcher found.

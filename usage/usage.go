@@ -27,23 +27,20 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 )
 
-// Bounds of a Store, and the numbers of its formula.
 const (
-	MaxConversations = 2_000 // those whose tools changed last are kept
-	MaxTools         = 32    // different tools of a conversation; later ones do not count
-	HalfLife         = 500   // conversations after which one counts half
-
-	maxName = 512 // bytes of a tool's name
-	fair    = 8   // tools beside one in a conversation that count in full; of more, each counts less
-	prior   = 1   // conversations without the other tool that are assumed of each tool
+	maxConversations = 2_000 // those whose tools changed last are kept
+	maxTools         = 32    // different tools of a conversation; later ones do not count
+	maxName          = 512   // bytes of a tool's name
+	halfLife         = 500   // conversations after which one counts half
+	fair             = 8     // tools beside one in a conversation that count in full; of more, each counts less
+	prior            = 1     // conversations without the other tool that are assumed of each tool
 )
 
-// A Store is the tools that conversations have called with success. Its zero value is empty. It is safe for concurrent use.
-// Tools of users who must not learn from each other belong in different Stores.
+// A Store is the tools that the last 2,000 conversations have called with success, up to 32 of each. Its zero value is
+// empty. It is safe for concurrent use. Users who must not learn from each other need different Stores.
 type Store struct {
 	mu            sync.Mutex
 	conversations []conversation // the newest last; a conversation does not change
-	snapshot      toolsearch.CoUse
 }
 
 // conversation is what a Store keeps of one.
@@ -61,17 +58,9 @@ func (s *Store) Observe(_ context.Context, name string, event toolsearch.Event) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := conversation{ID: idOf(name)}
-	at := s.index(next.ID)
-	if at >= 0 {
-		next.Tools = s.conversations[at].Tools
-	}
-	if slices.Contains(next.Tools, call.Tool) || len(next.Tools) >= MaxTools {
-		return
-	}
-	next.Tools = append(slices.Clip(next.Tools), call.Tool)
-	if at >= 0 {
-		s.conversations = slices.Delete(s.conversations, at, at+1)
+	next := s.take(name)
+	if !slices.Contains(next.Tools, call.Tool) && len(next.Tools) < maxTools {
+		next.Tools = append(slices.Clip(next.Tools), call.Tool)
 	}
 	s.set(append(s.conversations, next))
 }
@@ -80,9 +69,7 @@ func (s *Store) Observe(_ context.Context, name string, event toolsearch.Event) 
 func (s *Store) ForgetConversation(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at := s.index(idOf(name)); at >= 0 {
-		s.set(slices.Delete(s.conversations, at, at+1))
-	}
+	s.take(name)
 }
 
 // ForgetTool removes a tool from all conversations.
@@ -99,19 +86,25 @@ func (s *Store) ForgetTool(name string) {
 	s.set(kept)
 }
 
-// idOf returns the hash of a conversation's name.
 func idOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:12])
 }
 
-func (s *Store) index(id string) int {
-	return slices.IndexFunc(s.conversations, func(c conversation) bool { return c.ID == id })
+// take removes a conversation, and returns it.
+func (s *Store) take(name string) conversation {
+	id := idOf(name)
+	at := slices.IndexFunc(s.conversations, func(c conversation) bool { return c.ID == id })
+	if at < 0 {
+		return conversation{ID: id}
+	}
+	taken := s.conversations[at]
+	s.conversations = slices.Delete(s.conversations, at, at+1)
+	return taken
 }
 
-// set keeps the newest of the conversations.
 func (s *Store) set(all []conversation) {
-	s.conversations, s.snapshot = all[max(0, len(all)-MaxConversations):], nil
+	s.conversations = all[max(0, len(all)-maxConversations):]
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -129,8 +122,8 @@ func (s *Store) UnmarshalJSON(text []byte) error {
 	}
 	known := make(map[string]bool)
 	for i, c := range all {
-		if known[c.ID] || len(c.ID) != len(idOf("")) || len(c.Tools) == 0 || len(c.Tools) > MaxTools {
-			return fmt.Errorf("usage: conversation %d of a store: want an id of its own and 1 to %d tools", i, MaxTools)
+		if known[c.ID] || len(c.ID) != len(idOf("")) || len(c.Tools) == 0 || len(c.Tools) > maxTools {
+			return fmt.Errorf("usage: conversation %d of a store: want an id of its own and 1 to %d tools", i, maxTools)
 		}
 		known[c.ID] = true
 	}
@@ -151,13 +144,10 @@ func (s *Store) UnmarshalJSON(text []byte) error {
 func (s *Store) Snapshot(context.Context) toolsearch.CoUse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.snapshot == nil {
-		all := slices.Clone(s.conversations)
-		s.snapshot = func(called []string, visible func(name string) bool) map[string]float64 {
-			return coUse(all, called, visible)
-		}
+	all := slices.Clone(s.conversations)
+	return func(called []string, visible func(name string) bool) map[string]float64 {
+		return coUse(all, called, visible)
 	}
-	return s.snapshot
 }
 
 // coUse is the formula of Snapshot.
@@ -179,7 +169,7 @@ func coUse(all []conversation, called []string, visible func(name string) bool) 
 		if len(tools) == 0 {
 			continue
 		}
-		weight := math.Exp2(-newer / HalfLife)
+		weight := math.Exp2(-newer / halfLife)
 		newer, total = newer+1, total+weight
 		share := weight * min(1, fair/float64(max(1, len(tools)-1)))
 		for _, tool := range tools {

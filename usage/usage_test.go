@@ -68,7 +68,7 @@ func TestWhatCounts(t *testing.T) {
 		"new": &toolsearch.CallEvent{Tool: "buy_ticket", Err: errors.New("sold out")}, "": &toolsearch.CallEvent{Tool: "a"},
 		"no tool": &toolsearch.CallEvent{}, "long": &toolsearch.CallEvent{Tool: strings.Repeat("x", 513)},
 		"search": &toolsearch.SearchEvent{Query: "q"}, "nil": nil, "typed nil": (*toolsearch.CallEvent)(nil),
-		"trip18": &toolsearch.CallEvent{Tool: "buy_ticket"},
+		"letter19": &toolsearch.CallEvent{Tool: "send_mail"},
 	} {
 		s.Observe(context.Background(), name, event)
 	}
@@ -101,7 +101,7 @@ func TestHiddenToolsLeaveNoTrace(t *testing.T) {
 // The bounds of what one conversation, or a server that is called in every one, can do.
 func TestPoison(t *testing.T) {
 	var everything []string
-	for i := range usage.MaxTools - 2 {
+	for i := range 30 {
 		everything = append(everything, fmt.Sprint("evil", i))
 	}
 	s := office()
@@ -124,16 +124,16 @@ func TestPoison(t *testing.T) {
 
 func TestBoundsAndForgetting(t *testing.T) {
 	s := new(usage.Store)
-	for i := range usage.MaxConversations + 10 {
+	for i := range 2_010 {
 		talk(s, fmt.Sprint(i), "a", "b")
 	}
-	for i := range usage.MaxTools + 10 {
+	for i := range 40 {
 		talk(s, "long", fmt.Sprint("tool", i))
 	}
 	var kept []struct{ Tools []string }
 	require.NoError(t, json.Unmarshal(testtools.Must(json.Marshal(s))(t), &kept))
-	assert.Len(t, kept, usage.MaxConversations)
-	assert.Len(t, kept[len(kept)-1].Tools, usage.MaxTools)
+	assert.Len(t, kept, 2_000)
+	assert.Len(t, kept[len(kept)-1].Tools, 32)
 
 	s = office()
 	s.ForgetTool("buy_ticket")

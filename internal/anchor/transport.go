@@ -119,7 +119,6 @@ func (t *transport) move(plan *Plan, w *wire, b *body, key string) (text []byte,
 	return plan.apply(w, b)
 }
 
-// withBody returns the request with another body.
 func withBody(r *http.Request, text []byte) *http.Request {
 	next := r.Clone(r.Context())
 	next.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }

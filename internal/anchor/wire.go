@@ -61,7 +61,6 @@ type field struct {
 	raw json.RawMessage
 }
 
-// fieldsOf returns the fields of an object in their order.
 func fieldsOf(object []byte) (fields []field, ok bool) {
 	in := json.NewDecoder(bytes.NewReader(object))
 	if start, _ := in.Token(); start != json.Delim('{') || !json.Valid(object) {
@@ -76,7 +75,6 @@ func fieldsOf(object []byte) (fields []field, ok bool) {
 	return fields, true
 }
 
-// join writes an object.
 func join(fields []field) []byte {
 	parts := make([][]byte, len(fields))
 	for i, f := range fields {
@@ -86,7 +84,6 @@ func join(fields []field) []byte {
 	return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}"))
 }
 
-// list writes a list.
 func list(elements []json.RawMessage) []byte {
 	parts := make([][]byte, len(elements))
 	for i, element := range elements {
@@ -161,7 +158,6 @@ func only(object []byte, key string) (raw json.RawMessage) {
 	return raw
 }
 
-// demands reports whether the model has to call a tool of that name.
 func (b *body) demands(name string) bool {
 	var choice bytes.Buffer
 	quoted, _ := json.Marshal(name)

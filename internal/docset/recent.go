@@ -77,7 +77,6 @@ func (r *Recent[Key, Value]) get(key Key) (x *entry[Key, Value], isMine bool) {
 	return x, isMine
 }
 
-// forget drops a value that could not be built.
 func (r *Recent[Key, Value]) forget(x *entry[Key, Value]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

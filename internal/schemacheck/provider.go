@@ -99,7 +99,6 @@ func Mended(info *schema.ToolInfo) (mended *schema.ToolInfo, refusal, odd error)
 	return &copied, refusal, odd
 }
 
-// branches are the schemas that a schema makes a choice of.
 func branches(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
 }

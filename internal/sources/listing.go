@@ -108,7 +108,6 @@ func (l *listing) sameAs(other *listing) bool {
 	return l != nil && other != nil && l.print == other.print
 }
 
-// hash hashes a definition as it was read.
 func (d *definition) hash() schemacheck.Print {
 	read := schema.ToolInfo{Name: d.name, Desc: cmp.Or(d.problem, d.desc), ParamsOneOf: d.parameters}
 	if d.info != nil {

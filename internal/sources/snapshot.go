@@ -178,7 +178,6 @@ func (g *group) partOfTools() string {
 	return "Tools"
 }
 
-// field returns the name of a field for messages, with its group.
 func (g *group) field(part string) string {
 	if g.Name == "" {
 		return part
@@ -195,7 +194,6 @@ func (g *group) problem(part, what string, reasons []reason) Problem {
 	return p
 }
 
-// texts returns a line for each reason.
 func texts(reasons []reason) (lines []string) {
 	for _, r := range reasons {
 		lines = append(lines, fmt.Sprintf("tool %d, %s: %s", r.number, naming.Quoted(r.name), r.text))

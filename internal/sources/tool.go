@@ -93,7 +93,6 @@ type (
 	output = *schema.ToolResult
 )
 
-// isCallable reports whether a tool can be called in any of the four ways.
 func isCallable(t tool.BaseTool) bool {
 	switch t.(type) {
 	case invokable[string, string], streamable[string, string], invokable[input, output], streamable[input, output]:

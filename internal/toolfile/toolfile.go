@@ -177,7 +177,6 @@ type part struct {
 	offset int
 }
 
-// opens reports whether the value begins with one of the brackets.
 func (p part) opens(brackets string) bool {
 	return len(p.raw) > 0 && strings.IndexByte(brackets, p.raw[0]) >= 0
 }

@@ -114,7 +114,6 @@ func (s *File) Flush() (err error) {
 	return err
 }
 
-// recordBytes returns the length of the first record.
 func recordBytes(records []byte) int {
 	dimensions := min(binary.LittleEndian.Uint32(records[keyBytes:]), maxDimensions)
 	return min(recordHead+4*int(dimensions), len(records))
@@ -167,7 +166,6 @@ func (s *File) read(ctx context.Context) error {
 	return nil
 }
 
-// write replaces the file with a file of all records.
 func (s *File) write() (err error) {
 	head := binary.LittleEndian.AppendUint32([]byte(fileMark), crc32.Checksum(s.records, castagnoli))
 	if err := os.MkdirAll(filepath.Dir(toolfile.Target(s.Path)), 0o700); err != nil {

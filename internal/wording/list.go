@@ -191,10 +191,8 @@ func (l *List) groups() []group {
 	return groups
 }
 
-// summary returns at most limit bytes of the description of a namespace.
 func (g *group) summary(limit int) string { return naming.ShortLine(g.description, limit) }
 
-// line is the title and the summary, on a line of their own.
 func (g *group) line(limit int) string {
 	if summary := g.summary(limit); summary != "" {
 		return "\n" + g.title + ": " + summary
@@ -225,7 +223,6 @@ func (l *List) grouped(groups []group, limit int) string {
 	return b.String()
 }
 
-// titles lists namespaces.
 func (l *List) titles(groups []group, limit int) string {
 	var b strings.Builder
 	b.WriteString(l.Phrase("reminder-namespaces", "{count}", strconv.Itoa(len(l.Tools))))

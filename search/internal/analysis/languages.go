@@ -179,7 +179,6 @@ func FindLanguages(ids map[string]int32, terms []string, bounds []int32, tools i
 // IsFunctionWord reports whether a term is a function word of one of the languages.
 func (f *Languages) IsFunctionWord(term int32) bool { return f.functionWords[term] }
 
-// stems returns the terms by their stems, without short words and function words.
 func (f *Languages) stems(terms []string, stem func(term string) string) map[string][]int32 {
 	stems := make(map[string][]int32)
 	for id, term := range terms {

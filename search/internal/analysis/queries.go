@@ -126,10 +126,8 @@ func asciiRunEnd(text string, i int) int {
 	return i
 }
 
-// isASCIIWord reports whether c is an ASCII letter or digit.
 func isASCIIWord(c byte) bool { return c < 0x80 && byteClasses[c] != NoLetter }
 
-// isIdentifier reports whether a run of ASCII letters and digits is an identifier.
 func isIdentifier(run string) bool {
 	if len(run) <= minSwitches || !strings.ContainsAny(run, "0123456789") {
 		return false

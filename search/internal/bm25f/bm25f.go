@@ -61,7 +61,6 @@ func Find(list []Posting, doc int32) (at int, found bool) {
 	return slices.BinarySearchFunc(list, doc, func(p Posting, doc int32) int { return int(p.Doc() - doc) })
 }
 
-// norms returns the divisors of the counts in the fields of a document.
 func (x *Index) norms(row *row) (norms [MaxFields]float64) {
 	for field, of := range x.Fields {
 		norms[field] = 1 - of.B + of.B*float64(row.lengths[field])/x.mean[field]

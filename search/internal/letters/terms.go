@@ -59,7 +59,6 @@ func NewTerms(terms []string, bounds []int32, owner func(terms ...int32) (namesp
 	return near
 }
 
-// from returns the place of the first term of at least a length.
 func (n *Terms) from(length int) int {
 	at, _ := slices.BinarySearchFunc(n.ids, length, func(id int32, length int) int { return len(n.terms[id]) - length })
 	return at

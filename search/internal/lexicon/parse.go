@@ -112,7 +112,6 @@ func checkMeanings(line string) error {
 	return nil
 }
 
-// checkWord reports why a word is not found as a single term in queries.
 func checkWord(word string) error {
 	z := analysis.New()
 	terms := z.Append(nil, word)
