@@ -99,8 +99,7 @@ func (r *run) broughtBy(t *transcript, a *answer) (docs []int) {
 	return docs
 }
 
-// find returns a place that an earlier request had, if this one has it. A user's turn that moved, since others before it
-// are gone, is found by its text.
+// find returns a place of an earlier request, if this one has it. A user's turn that moved is found by its text.
 func (c *course) find(at anchor.At) (anchor.At, bool) {
 	if at.Call != "" {
 		return at, c.results[at]
@@ -113,8 +112,7 @@ func (c *course) find(at anchor.At) (anchor.At, bool) {
 	return at, false
 }
 
-// plan returns where the loaded tools of a model call are defined; nil means where the list has them. tools is
-// that list.
+// plan returns where the tools of a model call's list are defined; nil means in the list.
 func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo) *anchor.Plan {
 	if !r.mode.anchors() || r.hidesNone {
 		return nil

@@ -26,8 +26,7 @@ import (
 // The engine makes the decisions of a middleware, for either message type. This file is the wiring; the files above it
 // decide.
 
-// engine has no state that changes but the current edition: what a run learns is in its notebook, its session and the
-// agent's own state.
+// engine has no state that changes but the current edition: a run's is in its notebook, its session and the agent.
 type engine struct {
 	config   *Config
 	events   eventSink
@@ -256,8 +255,7 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 	return given, nil
 }
 
-// report reports what has changed since the last model call. next is what the model sees now; nil means that no call
-// follows.
+// report reports what has changed since the last model call. next is what the model sees now, nil at the end.
 func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lists) {
 	if !e.events.listens() {
 		return
@@ -285,8 +283,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	e.events.emit(ctx, &change)
 }
 
-// recordLoaded records the loaded tools in the notebook and in the session, and returns what has changed since the last
-// model call, for those who listen.
+// recordLoaded records the loaded tools, and returns what has changed since the last model call, if somebody listens.
 func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change LoadEvent) {
 	before := r.notebook.SetLoaded(slices.Clone(loaded.Members))
 	isReported := before != nil && e.events.listens()

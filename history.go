@@ -129,8 +129,7 @@ func (t *transcript) calledBefore(id string, names *metaNames) string {
 	return ""
 }
 
-// wantedBy returns the name the model called. For a stand-in of these names that is the name of the call that it
-// replaced.
+// wantedBy returns the name that the model called: of a stand-in, that of the call that it replaced.
 func (n *metaNames) wantedBy(c *callView) string {
 	if n.stoodIn(c) {
 		return c.wanted

@@ -140,8 +140,7 @@ func (k *callable) near(name string) []string {
 	return names[:min(len(names), maxSuggestions)]
 }
 
-// intercept replaces the calls of a view that cannot be run as they are. It returns the names of the tools that do not
-// run.
+// intercept replaces the calls that cannot be run as they are, and returns the names of the tools that do not run.
 func intercept(ctx context.Context, k *callable, v *view) (refused []string) {
 	for i := range v.calls {
 		call := &v.calls[i]

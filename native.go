@@ -53,8 +53,7 @@ func (m mode) anchors() bool { return m == anchoredMode }
 
 func (m mode) answersNatively() bool { return m == deferredMode }
 
-// remembers reports whether the definition of tool_search keeps the names of the loaded tools, since no list
-// contains those that results show.
+// remembers reports whether the definition of tool_search keeps the names of the loaded tools, which no list has.
 func (m mode) remembers() bool { return m == referencesMode }
 
 func (m mode) seesSearches() bool { return m != serverMode }
@@ -147,8 +146,7 @@ func (f *converter) formOf(name string, result resultView, call *callView) (form
 	return result, true
 }
 
-// fresh returns a native result with the loaded tools of the result whose definitions the model does not have yet, or a
-// text if there are none.
+// fresh returns a native result with those tools whose definitions the model does not have yet, or a text.
 func (f *converter) fresh(result resultView) (resultView, bool) {
 	docs := f.run.effectOf(&result).loads
 	var fresh []int

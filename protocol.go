@@ -97,8 +97,7 @@ type metaNames struct {
 	agents               []string // default names of loaders that belong to the agent's own tools
 }
 
-// names returns the names of the meta-tools for a Config.ToolName. Any but the default is also the prefix of the
-// others.
+// names returns the names of the meta-tools for a Config.ToolName, which is their prefix unless it is the default.
 func (p Protocol) names(toolName string) metaNames {
 	prefix := ""
 	own := toolName == p.defaultToolName()

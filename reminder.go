@@ -31,8 +31,7 @@ type reminder struct {
 	position ReminderPosition
 }
 
-// newReminder returns the reminder that announces the tools of a scope, but those that are shown anyway. Without tools
-// to announce, its text is "".
+// newReminder returns the reminder of the tools of a scope that are not shown anyway; its text is "" without any.
 func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 	rem := reminder{tool: config.ToolName, position: config.Reminder.Position}
 	rem.block = wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}

@@ -123,8 +123,7 @@ func (r *run) recordEffect(ctx context.Context, e conversation.Effect) {
 // effect is the documents that the result of a meta-tool loads, unloads and defines.
 type effect struct{ loads, unloads, defines []int }
 
-// effectOf returns the effect of a meta-tool's result, and remembers it for the text, which every model call reads
-// again.
+// effectOf returns the effect of a meta-tool's result, and remembers it, since every model call reads the text again.
 func (r *run) effectOf(result *resultView) effect {
 	if result.native {
 		return effect{loads: r.docsNamed(toolNames(result.found))}
@@ -164,22 +163,19 @@ func (r *run) recordCalled(ctx context.Context, called []int) {
 		return
 	}
 	var names []string
-	for i := len(called) - 1; i >= 0 && len(names) < maxCalled; i-- {
-		if name := r.scope.docs[called[i]].Name; r.scope.has(called[i]) && !slices.Contains(names, name) {
+	for _, doc := range slices.Backward(called) {
+		if name := r.scope.docs[doc].Name; r.scope.has(doc) && len(names) < maxCalled && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	isVisible := func(name string) bool {
-		doc, ok := r.scope.named(name)
-		return ok && r.scope.has(doc)
-	}
+	isVisible := func(name string) bool { _, ok := r.scope.named(name); return ok }
 	strengths, err := foreign.Guard(func() (map[string]float64, error) { return r.coUse(names, isVisible), nil })
 	if err != nil {
 		r.events.fail(ctx, PartUsage, fmt.Errorf("toolsearch: Usage: %w", err))
 	}
 	related := make(map[int]float64, len(strengths))
 	for name, strength := range strengths {
-		if doc, ok := r.scope.byName[name]; ok && r.scope.has(doc) && strength > 0 {
+		if doc, ok := r.scope.named(name); ok && strength > 0 {
 			related[doc] = min(strength, 1)
 		}
 	}

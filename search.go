@@ -383,8 +383,7 @@ type ranking struct {
 	partial error // what failed although the searcher answered
 }
 
-// read reads a text as a searcher does; nil means by the common rule. allowed is a filter, or nil. A panic is a
-// failure.
+// read reads a text as a searcher does, or by the common rule for nil. allowed may be nil. A panic is a failure.
 func (c scope) read(s search.Searcher, text, namespace string, limit int, allowed func(doc int) bool) (q search.Query, err error) {
 	defer failed(&err)
 	q = c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.filter()), allowed)

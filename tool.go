@@ -29,8 +29,7 @@ type host struct {
 	budget int                                     // the answers of one message together, in bytes
 }
 
-// metaTool is a tool that the model sees instead of the catalog. It answers even a mistaken call, and returns an error
-// only when its context is done.
+// metaTool is a tool in the place of the catalog. It answers even a mistaken call; its only error is its context's.
 type metaTool struct {
 	host     *host
 	typeName string // in Eino's callbacks

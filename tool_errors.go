@@ -24,8 +24,7 @@ type watcher struct {
 	report  func(ctx context.Context, took time.Duration, err error)
 }
 
-// begin returns the context of a call, and what to call at its end: it returns the text for an error that is the tool's
-// failure.
+// begin returns the context of a call, and what returns, at the call's end, the text for an error of the tool.
 func (w *watcher) begin(ctx context.Context) (inner context.Context, end func(err error) (text string, isResult bool)) {
 	start := time.Now()
 	inner, told := foreign.WithFailure(ctx)

@@ -145,8 +145,7 @@ func (h *host) removeTool() *metaTool {
 	})
 }
 
-// listTool returns a meta-tool whose only argument is a list of tool names. change gets the tools of these names that
-// fit an answer.
+// listTool returns a meta-tool of a list of tool names. change gets the tools of these that fit an answer.
 func (h *host) listTool(typeName, name, description string, change func(r *run, selected *Result) changedTools) *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"tool_names": {

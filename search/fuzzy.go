@@ -138,8 +138,7 @@ func (t *fuzzyTool) place(w *letters.Word) string {
 	}
 }
 
-// A fuzzyQuery is a folded query: the whole text, its distinct words, and the distinct parts of its
-// words, since a word may be a whole name.
+// A fuzzyQuery is a folded query: the text, its words, and their parts, since a word may be a whole name.
 type fuzzyQuery struct {
 	folded string
 	words  []letters.Word

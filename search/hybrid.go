@@ -276,8 +276,7 @@ func (p *partHits) adds(score float64) float64 {
 	return float64(p.part.weight * ((soft(among) + soft(in)) / 2))
 }
 
-// deviations returns how far a score stands out among the hits and in the catalog. A score above all of these counts
-// as the highest of them.
+// deviations returns how far a score stands out among the hits and in the catalog; at most as far as the highest.
 func (p *partHits) deviations(score float64) (among, in float64) {
 	score = min(score, p.highest)
 	return p.among.standard(score), p.in.standard(score)

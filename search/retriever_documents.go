@@ -128,16 +128,8 @@ func inWords(name string) string {
 // sorted.
 //
 // An empty or repeated name is an error before anything is written. After that, the first batch that fails ends the
-// call, and hashes can be the known of another attempt. docs/recipes/engine.md tells more.
-//
-// This Indexer writes the catalog when a middleware is built, and then searches the engine:
-//
-//	Index: func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-//		if _, _, err := search.StoreDocuments(ctx, indexer, docs, nil); err != nil {
-//			return nil, err
-//		}
-//		return search.Retriever(retriever)(ctx, docs)
-//	}
+// call, and hashes can be the known of another attempt. docs/recipes/engine.md tells more. An
+// Indexer of your own can write the catalog when a middleware is built, and then return that of Retriever.
 func StoreDocuments(ctx context.Context, ix indexer.Indexer, docs []Document, known map[string]string,
 	options ...indexer.Option) (hashes map[string]string, gone []string, err error) {
 	if foreign.IsNil(ix) {

@@ -101,8 +101,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// move returns the body with the definitions in the conversation, and why others stay in the list. No body means that
-// nothing moves.
+// move returns the body with the definitions moved, nil if none is, and why others stay in the list.
 func (t *transport) move(plan *Plan, w *wire, b *body, key string) (text []byte, steps map[string][]Step, err error) {
 	t.mu.Lock()
 	refusal := t.refused[key]

@@ -81,8 +81,7 @@ func (x *NearIndex) Near(text string, limit int, allowed docset.Set) []string {
 // Likeness returns 1 for equal names and 0 for names that share nothing.
 func Likeness(a, b string) float64 { return likeness(JoinParts(a), JoinParts(b)) }
 
-// likeness compares joined parts: the text and the whole name, or the most similar run of its parts, which counts a
-// little less.
+// likeness compares joined parts: the text and the whole name or, for a little less, the likest run of its parts.
 func likeness(text, name string) float64 {
 	wanted := []rune(text)
 	whole := SimilarityAbove(wanted, []rune(name), 0)

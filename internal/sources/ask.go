@@ -65,8 +65,7 @@ func (s *Sources) Ask(ctx context.Context) (Callers, []error) {
 	return mine, failures
 }
 
-// begin returns a caller's attempt that is under way, or begins one, while Sources.mu is held. It returns nil if
-// the Source rests.
+// begin returns the caller's attempt, which it may begin, while Sources.mu is held; nil if the Source rests.
 func (s *Sources) begin(ctx context.Context, c *caller) *attempt {
 	if now := time.Now(); c.attempt == nil && !now.Before(c.restsUntil) {
 		c.attempt = &attempt{began: now, done: make(chan struct{})}
@@ -75,8 +74,7 @@ func (s *Sources) begin(ctx context.Context, c *caller) *attempt {
 	return c.attempt
 }
 
-// ask makes an attempt. current is the caller's listing in the current snapshot; nil means none. A listing
-// counts even if it comes after the timeout.
+// ask makes an attempt. current is the listing in the snapshot, or nil. A listing counts after the timeout too.
 func (s *Sources) ask(ctx context.Context, c *caller, a *attempt, current *listing) {
 	limited, cancel := context.WithTimeout(ctx, s.rules.Timeout)
 	defer cancel()

@@ -164,8 +164,7 @@ func wrapped(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 	return streamed[input, output]{d, enhancedStream}
 }
 
-// typeName returns the tool's type in callbacks, as Eino would without the wrapper: the tool's own answer, or its Go
-// type.
+// typeName returns the tool's type in callbacks, as Eino would: the tool's own answer, or its Go type.
 func typeName(t tool.BaseTool) string {
 	if name, ok := components.GetType(t); ok {
 		return name

@@ -232,8 +232,7 @@ func (l *List) titles(groups []group, limit int) string {
 	return b.String()
 }
 
-// namespaces lists the first namespaces that fit, with at most limit bytes of each description, and counts the others.
-// It returns "" if no namespace fits.
+// namespaces lists the first that fit, with limit bytes of each description, and counts the others; "" if none fits.
 func (l *List) namespaces(groups []group, limit int) string {
 	rest := func(left []group) string {
 		if len(left) == 0 {

@@ -231,8 +231,7 @@ var trips = []trip{
 		// The conversation may define the tool otherwise where the other provider goes on, so the call is checked.
 		name:    "a definition of another provider",
 		session: `["get_weather",{"name":"get_weather","hash":"other","steps":[{"at":{"call":"c"},"wire":"elsewhere","json":"{}"}]}]`,
-		legs:    []leg{goes(calls(calling("get_weather"))).after(weatherAs("Now with a zone", "zone"))},
-		loaded:  loading(2, "get_weather"), says: "zone",
+		legs:    []leg{goes(calls(calling("get_weather"))).after(weatherAs("Now with a zone", "zone"))}, loaded: loading(2, "get_weather"), says: "zone",
 	},
 	{
 		name: "direct calls", legs: []leg{goes(calls(calling("get_weather"), calling("send_mail"))), goes(calls(calling("list_stocks")))},

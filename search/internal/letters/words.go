@@ -73,8 +73,7 @@ func (w *Word) Like(part *Word, floor float64) float64 {
 	return likeness
 }
 
-// abbreviates reports whether word begins part, or is part with letters left out and no vowel
-// after the first letter.
+// abbreviates reports whether word begins part, or leaves letters of it out and has no vowel after the first.
 func abbreviates(word, part []rune) bool {
 	if len(word) < minAbbreviation || len(word) >= len(part) || word[0] != part[0] {
 		return false
