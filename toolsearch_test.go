@@ -178,6 +178,7 @@ func TestNewRefusesWhatAConfigCannotMean(t *testing.T) {
 		{"a negative UnknownPolicy", &toolsearch.Config{Unknown: -1}, []string{"UnknownPolicy", "-1"}},
 		{"a negative ToolErrorsPolicy", &toolsearch.Config{ToolErrors: -1}, []string{"ToolErrorsPolicy", "-1"}},
 		{"an unknown ToolErrorsPolicy", &toolsearch.Config{ToolErrors: toolsearch.ToolErrorsExplain + 1}, []string{"ToolErrorsPolicy", "2"}},
+		{"a Preselect below the automatic", &toolsearch.Config{Preselect: -2}, []string{"Preselect -2"}},
 		{"an unknown UnknownPolicy", &toolsearch.Config{Unknown: toolsearch.UnknownFail + 1}, []string{"UnknownPolicy", "2"}},
 		{"a negative Language", &toolsearch.Config{Language: -1}, []string{"Language", "-1"}},
 		{"an unknown Language", &toolsearch.Config{Language: toolsearch.Chinese + 1}, []string{"Language", "2"}},

@@ -65,6 +65,7 @@ func TestMain(m *testing.M) {
 		})
 		_ = server.Run(context.Background(), &sdk.StdioTransport{})
 	default:
+		closeTime = 200 * time.Millisecond
 		testtools.RunPatiently(m)
 	}
 }

@@ -61,14 +61,9 @@ func converse[M adk.MessageType](
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	model := toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("Done."))...)
-	var err error
-	switch config := any(&adk.TypedChatModelAgentConfig[M]{Name: "a", Description: "Helps", Model: model, Handlers: handlers}).(type) {
-	case *adk.ChatModelAgentConfig:
-		err = agents.Chat(ctx, config, []*schema.Message{schema.UserMessage("Please.")})
-	case *adk.TypedChatModelAgentConfig[*schema.AgenticMessage]:
-		err = agents.Agentic(ctx, config, []*schema.AgenticMessage{schema.UserAgenticMessage("Please.")})
-	}
-	require.NoError(t, err)
+	config := &adk.TypedChatModelAgentConfig[M]{Name: "a", Description: "Helps", Model: model, Handlers: handlers}
+	please := toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.User, Text: "Please."})
+	require.NoError(t, agents.Run(ctx, config, []M{please}))
 	return model.Requests()
 }
 
@@ -139,6 +134,7 @@ func testServersOfNPM[M adk.MessageType](t *testing.T, servers *Servers) {
 
 // A server that is killed in the middle of a run costs the others nothing, and comes back.
 func TestServerRestarts(t *testing.T) {
+	t.Parallel()
 	folder := realFolder(t)
 	file, memory := npmFile(t, folder)
 	delete(file.Servers, "broken")

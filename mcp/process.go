@@ -24,10 +24,11 @@ import (
 // Servers that are processes speak over standard input and output, a message a line.
 
 const (
-	maxErrorBytes = 4 << 10         // kept from the end of standard error
-	maxLastLines  = 20              // of it in an error; Node.js prints a trace behind its errors
-	closeTime     = 2 * time.Second // for a server to end by itself, before it is killed
+	maxErrorBytes = 4 << 10 // kept from the end of standard error
+	maxLastLines  = 20      // of it in an error; Node.js prints a trace behind its errors
 )
+
+var closeTime = 2 * time.Second // for a server to end by itself, before it is killed
 
 // inherited are the variables of this program's environment that a server gets: those that programs need to
 // run, on Unix and on Windows.

@@ -36,7 +36,7 @@ func TestCatalogThatFallsShort(t *testing.T) {
 	test := CatalogTest{
 		File: catalogFile, Min: map[string]float64{"R@5": 0.9},
 		Queries: write(t, `{"id": "q1", "query": "borrow a book longer", "gold": ["books_renew"], "max_rank": 1}
-{"id": "q2", "query": "tanslate", "gold": ["translate_text"]}
+{"id": "q2\n", "query": "tans\u001b[2J", "gold": ["translate_text"]}
 {"id": "q3", "query": "buy seat", "accept": [["train__buy_ticket", "theatre__buy_ticket"]], "max_rank": 2}`),
 	}
 	_, short, misses, err := test.run(t.Context())
@@ -47,7 +47,7 @@ func TestCatalogThatFallsShort(t *testing.T) {
 	assert.Equal(t, "q1: borrow a book longer (max_rank 1)\n"+
 		"  wanted books_renew: rank 2, score 9 = 2 a + 5 book + 2 longer\n"+
 		"  instead books_search: rank 1, score 10 = 5 a + 5 book", misses[0].String())
-	assert.Equal(t, "q2: tanslate\n  wanted translate_text: not found, score 0", misses[1].String())
+	assert.Equal(t, "q2 : tans [2J\n  wanted translate_text: not found, score 0", misses[1].String())
 
 	test.Min = nil
 	_, short, misses, err = test.run(t.Context())

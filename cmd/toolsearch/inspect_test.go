@@ -33,7 +33,7 @@ func TestInspectLiveServer(t *testing.T) {
 	require.Empty(t, stderr)
 	r := reportOf(t, stdout)
 	assert.Equal(t, []mcp.Info{
-		{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask politely.", StrayLines: 3},
+		{Name: "fake", Version: "1.2", Protocol: "2025-06-18", Instructions: "Ask\x1b[31m politely.\r\nserver: kind", StrayLines: 3},
 	}, r.Servers)
 	var names []string
 	for _, tool := range r.Tools {
@@ -44,7 +44,7 @@ func TestInspectLiveServer(t *testing.T) {
 	assert.Equal(t, len(definition), r.Tools[0].Bytes, "bytes of %s", definition)
 	assert.Equal(t, tokens.Of(definition), r.Tools[0].Tokens, "tokens of %s", definition)
 	stdout, _ = inspectFake(t, cli.Nothing, "good")
-	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask politely.\nThe server wrote 3 lines ")
+	assert.Contains(t, stdout, "server: fake 1.2, MCP 2025-06-18\ninstructions: Ask [31m politely. server: kind\nThe server wrote 3 lines ")
 }
 
 // A broken server gives an error that says what is wrong, within -timeout.

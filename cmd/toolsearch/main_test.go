@@ -109,6 +109,7 @@ func TestCommands(t *testing.T) {
 		{"emulated-eval-json", cli.Found, "eval -json -resamples 0 -searcher anthropic-bm25 $TOOLS -",
 			`{"query": "borrow a book", "gold": ["books_renew"]}`},
 		{"emulated-inspect", cli.Nothing, "inspect -searcher anthropic-bm25 $PROBLEMS", ""},
+		{"emulated-chinese", cli.Found, "inspect -searcher anthropic-bm25 -", `{"name": "a", "description": "天气 预报"} {"name": "b", "description": "B"}`},
 		{"emulated-wrong", cli.Nothing, "search -searcher anthropic-regex $TOOLS (?=train)", ""},
 		{"near-flag", cli.Failed, "search -seacher bm25 $TOOLS book", ""},
 		{"foreign-flag", cli.Failed, "list -searcher bm25 $TOOLS", ""},

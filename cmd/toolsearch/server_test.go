@@ -81,7 +81,7 @@ func serve(kind string, in io.Reader, out io.Writer) {
 			say("Listening ...")
 			say(`{"level":"info","message":"listening"}`)
 			say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":5},`+
-				`"serverInfo":{"name":"fake","version":"1.2"},"instructions":"Ask politely."}}`, m.ID)
+				`"serverInfo":{"name":"fake","version":"1.2"},"instructions":"Ask\u001b[31m politely.\r\nserver: kind"}}`, m.ID)
 		case "notifications/initialized":
 			say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			say(`{"jsonrpc":"2.0","id":"p1","method":"ping"}`)

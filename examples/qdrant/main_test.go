@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/qdrant/loopback"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
@@ -82,47 +81,6 @@ func newEngine(t *testing.T, client *qdrant.Client) *engine {
 	return e
 }
 
-func catalogOf(t *testing.T, e *engine, infos []*schema.ToolInfo) *toolsearch.Catalog {
-	t.Helper()
-	r := testtools.Must(e.retriever(t.Context()))(t)
-	catalog, err := toolsearch.NewCatalogFromInfos(t.Context(), infos, &toolsearch.CatalogOptions{Index: toolsearch.Retriever(r)})
-	require.NoError(t, err)
-	return catalog
-}
-
-func found(t *testing.T, catalog *toolsearch.Catalog, query string) (names []string) {
-	t.Helper()
-	result := testtools.Must(catalog.Search(t.Context(), query, 3))(t)
-	for _, match := range result.Matches {
-		names = append(names, match.Info.Name)
-	}
-	return names
-}
-
-func TestFindsTools(t *testing.T) {
-	everywhere(t, func(t *testing.T, e *engine) {
-		infos := services.Infos()
-		_, err := e.sync(t.Context(), infos)
-		require.NoError(t, err)
-		r := testtools.Must(e.retriever(t.Context()))(t)
-		documents := testtools.Must(r.Retrieve(t.Context(), "refund charge"))(t)
-		require.NotEmpty(t, documents)
-		assert.Equal(t, search.DocumentID("mcp__stripe__refund_charge"), documents[0].ID, "the best document of Qdrant")
-
-		catalog := catalogOf(t, e, infos)
-		for query, want := range map[string]string{
-			"create an issue":                    "mcp__github__create_issue",
-			"send message channel":               "mcp__slack__send_message",
-			"+stripe refund":                     "mcp__stripe__refund_charge",
-			"restart deployment kubernetes":      "mcp__kubernetes__restart_deployment",
-			"select:mcp__weather__sun_times":     "mcp__weather__sun_times",
-			"weather: forecast of the next days": "mcp__weather__daily_forecast",
-		} {
-			assert.Contains(t, found(t, catalog, query), want, query)
-		}
-	})
-}
-
 // A sync writes new and changed tools, and deletes tools that have left.
 func TestSync(t *testing.T) {
 	everywhere(t, func(t *testing.T, e *engine) {
@@ -157,15 +115,5 @@ func TestManyTools(t *testing.T) {
 		assert.Equal(t, len(infos), written)
 		written = testtools.Must(e.sync(t.Context(), infos))(t)
 		assert.Zero(t, written, "written at the second sync")
-	})
-}
-
-// A write that the server refuses is an error of the sync.
-func TestRefused(t *testing.T) {
-	everywhere(t, func(t *testing.T, e *engine) {
-		e.dims++ // the embedder's vectors do not fit
-		_, err := e.sync(t.Context(), services.Infos())
-		assert.ErrorContains(t, err, "toolsearch: storing documents 1 to 100 of 166")
-		assert.ErrorContains(t, err, "dim")
 	})
 }

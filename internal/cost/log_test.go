@@ -79,7 +79,7 @@ func recordLog(t *testing.T, tools []*schema.ToolInfo, way Way, p *Provider, c C
 		Handlers: []adk.ChatModelAgentMiddleware{&recorder{log: logger, way: way}, middleware},
 	}
 	agentConfig.ToolsConfig.Tools = static
-	require.NoError(t, agents.Chat(t.Context(), agentConfig, []adk.Message{
+	require.NoError(t, agents.Run(t.Context(), agentConfig, []adk.Message{
 		schema.UserMessage("Go on."), schema.AssistantMessage(filler(c.History), nil), schema.UserMessage(defaultQuestion),
 	}))
 	return out.String()

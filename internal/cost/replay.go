@@ -115,13 +115,13 @@ func Replay(ctx context.Context, tools []*schema.ToolInfo, config toolsearch.Con
 		// The turns before have defined what they loaded, and the session knows where.
 		steps := m.steps
 		m.steps = nil
-		if err := agents.Chat(ctx, agentConfig, input[:1]); err != nil {
+		if err := agents.Run(ctx, agentConfig, input[:1]); err != nil {
 			return nil, fmt.Errorf("cost: the turn before: %w", err)
 		}
 		m.steps, m.requests = steps, nil
 	}
 	input = append(input, schema.UserMessage(cmp.Or(c.Question, defaultQuestion)))
-	if err := agents.Chat(ctx, agentConfig, input); err != nil {
+	if err := agents.Run(ctx, agentConfig, input); err != nil {
 		return nil, fmt.Errorf("cost: the conversation: %w", err)
 	}
 	if len(m.requests) == 0 {

@@ -4,32 +4,7 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/stretchr/testify/assert"
 )
-
-func TestOf(t *testing.T) {
-	for _, test := range []struct {
-		text        string
-		thousandths int
-	}{
-		{"", 0},
-		{"the quick fox", afterOther + 2*afterBlank},
-		{"issues", afterOther + longLetter},
-		{"identifier", afterOther + 5*longLetter + longestMore},
-		{"createIssue", afterOther + longLetter + camel},
-		{"HTTP", afterOther + 3*upper},
-		{"12345", 2 * threeDigits},
-		{`{"a"`, punctuation + moreSigns + afterOther + punctuation},
-		{"a\n   b", afterOther + lineBreak + 2*blank + afterBlank},
-		{"天气", 2 * ideograph},
-		{"날씨", 2 * hangul},
-		{"жук", 3 * otherLetter},
-		{"→", otherSymbol},
-	} {
-		assert.Equal(t, (test.thousandths+500)/1000, Of(test.text), "%q", test.text)
-	}
-}
 
 // A beginning of a text never counts more than the text, and a text in pieces counts as much as
 // in one piece.

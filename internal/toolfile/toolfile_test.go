@@ -3,12 +3,10 @@ package toolfile
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // JSON that nests too deep is refused after a look at its brackets, which keeps nothing.
@@ -54,30 +52,4 @@ func FuzzTools(f *testing.F) {
 			t.Errorf("error %v without a place", err)
 		}
 	})
-}
-
-func TestToolsEndsWithTheFirstError(t *testing.T) {
-	stop := errors.New("stop")
-	var names []string
-	err := Tools([]byte(`[{"name": "a"}, {"name": "b"}]`), func(tool Tool) error {
-		names = append(names, string(tool.Keys["name"]))
-		return stop
-	})
-	require.ErrorIs(t, err, stop)
-	assert.Equal(t, []string{`"a"`}, names)
-}
-
-// The values are the bytes of the data, unchanged and in its order.
-func TestSchemaIsTheBytesThatWereSent(t *testing.T) {
-	data := []byte(`{"inputSchema": {"b": 1.50,  "a": 1e3}, "name": "x", "extra": 1}`)
-	var got []string
-	require.NoError(t, Tools(data, func(tool Tool) error {
-		got = append(got, string(tool.Schema()))
-		for key := range tool.Keys {
-			got = append(got, key)
-		}
-		return nil
-	}))
-	slices.Sort(got[1:])
-	assert.Equal(t, []string{`{"b": 1.50,  "a": 1e3}`, "inputSchema", "name"}, got)
 }

@@ -339,13 +339,3 @@ func TestTexts(t *testing.T) {
 			map[string]string{"dispatch description": "Looks.", "description-unlisted": "no"}, nil, describes("tool_search", "Looks.")),
 	})
 }
-
-// New copies the map of texts, so a program may change it afterwards.
-func TestTextsOfACopy(t *testing.T) {
-	texts := map[string]string{"no-match": "Nothing."}
-	middleware := newMiddleware[chat](t, toolsearch.Config{Groups: sourced("fax: Faxes"), Texts: texts})
-	texts["no-match"], texts["no such key"] = "Lies.", "Lies."
-	o := converse(t, way{}, with(middleware), searching(`{"query":"zzz"}`), say("done"))
-	require.NoError(t, o.err)
-	assert.Equal(t, "Nothing.", answerOf(t, o.result(t, "call_1")).Message)
-}

@@ -140,22 +140,6 @@ func TestPreselect(t *testing.T) {
 	checkSaw(t, "a model that spoke last", o, "tool_search")
 }
 
-func TestPreselectAuto(t *testing.T) {
-	var many []string
-	for i := range 60 {
-		many = append(many, fmt.Sprintf("new_%02d: Tells what is new", i))
-	}
-	for most, want := range map[int]int{0: toolsearch.DefaultPreselect, 7: 7, 30: toolsearch.DefaultPreselect} {
-		config := maxLoaded(most)
-		config.DynamicTools, config.Preselect = testtools.EchoTools(many...), toolsearch.PreselectAuto
-		everyWay(t, func(t *testing.T, w way) {
-			assert.Len(t, running(t, w, config)().requests[0].Tools, 1+want, "tool_search and the best tools")
-		})
-	}
-	_, err := toolsearch.New(context.Background(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), Preselect: -2})
-	assert.ErrorContains(t, err, "Preselect -2")
-}
-
 // Events log neither queries nor the texts of errors, because a query may quote a user and an
 // error may quote a query. The keys of an event are always the same.
 func TestEventsLogThemselves(t *testing.T) {

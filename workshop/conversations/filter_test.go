@@ -363,24 +363,6 @@ func testIdleEntries(t *testing.T, w way) {
 	}
 }
 
-// Users with other lists are told apart.
-func TestIdleEntriesOfEachUserAreReported(t *testing.T) {
-	var told []string
-	middleware := newMiddleware[chat](t, toolsearch.Config{
-		DynamicTools: testtools.NewsTools(),
-		Filter: func(ctx context.Context, doc toolsearch.Document) bool {
-			return toolsearch.FilterTools(nil, strings.Fields(ctx.Value(allowedKey{}).(string)))(ctx, doc)
-		},
-		OnEvent: onFailure(func(err error) { told = append(told, err.Error()) }),
-	})
-	for _, allowed := range []string{"send_mail old_tool", "get_weather", "get_weather old_tool", "send_mail new_tool", "send_mail old_tool"} {
-		_, _, err := middleware.BeforeAgent(context.WithValue(context.Background(), allowedKey{}, allowed), &adk.ChatModelAgentContext{})
-		require.NoError(t, err)
-	}
-	assert.Equal(t, []string{`toolsearch: Filter: no tool matches tool "old_tool"`,
-		`toolsearch: Filter: no tool matches tool "new_tool"`}, told)
-}
-
 // A server that changes a tool after it was approved.
 
 // approve writes a lock file of the server's tools, as the default Annotate annotates them.

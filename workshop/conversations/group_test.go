@@ -129,17 +129,6 @@ func TestPrefix(t *testing.T) {
 	})
 }
 
-// An interrupt within a tool with a prefix is resumed in that tool.
-func TestPrefixAtResume(t *testing.T) { inRestarts(t, testPrefixAtResume) }
-
-func testPrefixAtResume(t *testing.T, w way) {
-	config := toolsearch.Config{Groups: prefixedDeletes()}
-	turns := []turn{selecting("a__delete_all"), callTools(called("d", "a__delete_all", "{}"))}
-	o := restarted(t, w, conversation{config: config, turns: turns}, config)
-	require.NoError(t, o.err)
-	assert.Equal(t, "confirmed", o.result(t, "d"))
-}
-
 func prefixedDeletes() []toolsearch.Group {
 	return []toolsearch.Group{
 		{Name: "a", Tools: []tool.BaseTool{confirming("delete_all")}, Prefix: true},

@@ -251,24 +251,6 @@ func TestNativeEviction(t *testing.T) {
 	}
 }
 
-// An agent may have a static tool with a name that search tools have. An old native result of that
-// name still becomes a text for a model without native search.
-func TestNativeHistoryOfANameTaken(t *testing.T) {
-	playAll(t, []conversation{{
-		name:   "a static tool named search_tools",
-		static: testtools.EchoTools("search_tools: The agent's own"),
-		history: []message{
-			modelCalls(called("a", "search_tools", `{"query":"weather"}`)),
-			{Role: toolsearchtest.Tool, CallID: "a", ToolName: "search_tools", Native: true, Found: []*schema.ToolInfo{{Name: "get_weather"}}},
-		},
-		turns: []turn{calling("get_weather")},
-		saw:   slices.Repeat([]string{"search_tools tool_search get_weather"}, 2),
-		check: func(t *testing.T, o outcome) {
-			assert.Equal(t, `{"matches":["get_weather"]}`, o.result(t, "a"))
-		},
-	}})
-}
-
 // Another middleware takes results of tool_search for its own if no other middleware has a tool of
 // that name. It leaves the native results of another middleware alone.
 func TestNativeBesideAnotherProtocol(t *testing.T) {

@@ -294,11 +294,6 @@ func over[M adk.MessageType](t *testing.T, tools ...tool.BaseTool) adk.TypedChat
 	return newMiddleware[M](t, toolsearch.Config{DynamicTools: tools})
 }
 
-func news[M adk.MessageType](t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
-	t.Helper()
-	return newMiddleware[M](t, toolsearch.Config{})
-}
-
 // with returns the config of an agent with those handlers.
 func with[M adk.MessageType](handlers ...adk.TypedChatModelAgentMiddleware[M]) *adk.TypedChatModelAgentConfig[M] {
 	return &adk.TypedChatModelAgentConfig[M]{Handlers: handlers}

@@ -311,83 +311,6 @@ func checkProse(t *testing.T, language toolsearch.Language, text string) {
 	assert.Equal(t, language == toolsearch.Chinese, chinese.MatchString(text), "language %d: whether %q is Chinese", language, text)
 }
 
-// Under every protocol, a mistake is answered in Chinese if the Config says so.
-func TestChineseAnswers(t *testing.T) {
-	for _, d := range dialects() {
-		searchTool, _, _ := strings.Cut(d.metas, " ")
-		ask := func(arguments string) turn { return callTool(searchTool, arguments) }
-		turns := []turn{ask(`{"query":"zzzzzz"}`), ask(`{}`), ask(`{"x":1}`), d.run("get_wether"), d.run("utterly_different"),
-			d.run("send_mail"), ask(`{"query":"(mail"}`)}
-		if d.unload != nil {
-			turns = append(turns, d.load("zzz"), d.load("get_wether"), d.load("list_stocks"), d.unload("list_stocks"),
-				d.unload("zzz"), ask(`{"query":"mail"}`),
-				callTool("add_tool", `{}`), callTool("add_tool", `{"x":1}`))
-		}
-		if d.protocol == toolsearch.ProtocolDispatch {
-			turns = append(turns, searching(`{"query":"select:get_weather"}`), callTool("call_tool", `{}`),
-				dispatching("call_tool", `{}`), dispatching("get_weather", `{"city":1}`))
-		}
-		playAll(t, []conversation{{
-			name:   d.protocol.String(),
-			config: toolsearch.Config{Protocol: d.protocol, Language: toolsearch.Chinese, Unloaded: toolsearch.UnloadedRefuse}, turns: turns,
-			check: func(t *testing.T, o outcome) {
-				for _, m := range o.last().Messages {
-					if m.Role != toolsearchtest.Tool || strings.HasPrefix(m.Text, `{"matches":[{`) {
-						continue
-					}
-					assert.Regexp(t, chinese, m.Text, m.CallID)
-					assert.NotRegexp(t, placeholder, m.Text, m.CallID)
-				}
-				if d.protocol != toolsearch.ProtocolRegexp { // which has no reminder
-					checkProse(t, toolsearch.Chinese, o.requests[0].Messages[0].Text)
-				}
-			},
-		}})
-	}
-}
-
-// An agent can have two protocols. Each middleware has its own meta-tools and reads its own
-// results.
-func TestTwoProtocolsInOneAgent(t *testing.T) { everyWay(t, testTwoProtocols) }
-
-func testTwoProtocols(t *testing.T, w way) {
-	garden := testtools.EchoTools("cut_grass: Mows", "water_plants: Waters")
-	for _, news := range dialects() {
-		for _, other := range []struct {
-			protocol    toolsearch.Protocol
-			metas, then string
-			load, run   turn
-		}{
-			{toolsearch.ProtocolSearchAdd, "find find_add_tool find_show_all_tools find_remove_tool", " cut_grass",
-				callTool("find_add_tool", `{"tool_names":["cut_grass"]}`), calling("cut_grass")},
-			{toolsearch.ProtocolDispatch, "find find_call_tool", "",
-				callTool("find", `{"query":"select:cut_grass"}`), callTool("find_call_tool", dispatched("cut_grass", `{}`))},
-			{toolsearch.ProtocolRegexp, "find", " cut_grass", callTool("find", `{"regex_pattern":"grass"}`), calling("cut_grass")},
-		} {
-			configs := []toolsearch.Config{
-				{Protocol: news.protocol, Unloaded: toolsearch.UnloadedRefuse},
-				{DynamicTools: garden, Protocol: other.protocol, ToolName: "find", Unloaded: toolsearch.UnloadedRefuse}}
-			for _, metas := range []string{news.metas + " " + other.metas, other.metas + " " + news.metas} {
-				name := fmt.Sprintf("%v and %v, %s", news.protocol, other.protocol, metas)
-				o := running(t, w, configs...)(
-					news.load("get_weather"), other.load, news.run("get_weather"), other.run, news.run("get_wether"), calling("water_plants"))
-				slices.Reverse(configs)
-				loaded := strings.TrimPrefix(news.shows("get_weather"), news.metas)
-				assert.Equal(t, []string{metas, metas + loaded, metas + loaded + other.then}, o.saw()[:3], "%s: what the model saw", name)
-				for id, want := range map[string]string{
-					"call_3": "get_weather ran with {}", "call_4": "cut_grass ran with {}", "call_5": "get_wether", "call_6": "so nothing was run",
-				} {
-					assert.Contains(t, o.result(t, id), want, "%s: %s", name, id)
-				}
-				for i, c := range []call{news.run("get_weather").Calls[0], other.run.Calls[0], news.run("get_wether").Calls[0]} {
-					c.ID = fmt.Sprintf("call_%d", i+3)
-					checkCallAsMade(t, o, c)
-				}
-			}
-		}
-	}
-}
-
 // typedModel is a model with the type name of an adapter.
 type typedModel struct {
 	*toolsearchtest.Model[chat]
@@ -424,24 +347,6 @@ func TestProtocolFor(t *testing.T) {
 		"a number":               7,
 	} {
 		assert.Equal(t, toolsearch.ProtocolToolSearch, toolsearch.ProtocolFor(chatModel), name)
-	}
-}
-
-func TestProtocolString(t *testing.T) {
-	for protocol, want := range map[toolsearch.Protocol]string{
-		toolsearch.ProtocolToolSearch:       "tool_search",
-		toolsearch.ProtocolRegexp:           "regexp",
-		toolsearch.ProtocolSearchAdd:        "search_add",
-		toolsearch.ProtocolRanked:           "ranked",
-		toolsearch.ProtocolDispatch:         "dispatch",
-		toolsearch.ProtocolNativeDeferred:   "native_deferred",
-		toolsearch.ProtocolNativeReferences: "native_references",
-		toolsearch.ProtocolNativeServer:     "native_server",
-		toolsearch.ProtocolAnchored:         "anchored",
-		-1:                                  "Protocol(-1)",
-		9:                                   "Protocol(9)",
-	} {
-		assert.Equal(t, want, protocol.String())
 	}
 }
 

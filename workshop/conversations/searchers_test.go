@@ -38,25 +38,6 @@ func as(names string) context.Context {
 	return context.WithValue(context.Background(), allowedKey{}, names)
 }
 
-// A word or a namespace that only hidden tools have is read as if no tool had it.
-func TestHiddenWordsLeaveNoTrace(t *testing.T) {
-	for _, index := range []toolsearch.Indexer{toolsearch.BM25, toolsearch.Hybrid(toolsearch.BM25, toolsearch.Similarity),
-		toolsearch.Hybrid(toolsearch.BM25, toolsearch.LSA)} {
-		all := testtools.EchoTools("get_weather: Current weather of a city", "get_secret: The wether of the herd",
-			"vault__open: Opens the vault", "get_time: Current time")
-		tools := searchTool(t, toolsearch.Config{DynamicTools: all, Index: index, Filter: byUser})
-		const user, admin = "get_weather get_time", "get_weather get_time get_secret vault__open"
-		for _, tt := range []struct{ user, query, want string }{
-			{user, "wether", "get_weather"}, {admin, "wether", "get_secret"},
-			{user, "vault: current weather", "get_weather"}, {admin, "vault: open", "vault__open"},
-		} {
-			text, err := tools.InvokableRun(as(tt.user), fmt.Sprintf(`{"query":%q,"max_results":1}`, tt.query))
-			assert.NoError(t, err, "%q for %s", tt.query, tt.user)
-			assert.Equal(t, tt.want, strings.Join(answerOf(t, text).Matches, " "), "%q for %s", tt.query, tt.user)
-		}
-	}
-}
-
 // restrictable is a Restricter that finds its first document, and notes what it was restricted to.
 type restrictable struct {
 	testtools.Canned

@@ -21,16 +21,6 @@ import (
 
 // These tests use a Session as a value, over the runs of an agent, and among the agents of a run.
 
-func TestSessionKeepsTheOrder(t *testing.T) {
-	assert.Equal(t, []string{"b", "a", "c"}, toolsearch.NewSession("b", "a", "b", "", "c", "a").Loaded())
-	assert.Empty(t, toolsearch.NewSession().Loaded())
-	var zero toolsearch.Session
-	assert.Empty(t, zero.Loaded())
-	s := toolsearch.NewSession("a", "b")
-	s.Loaded()[0] = "lies"
-	assert.Equal(t, []string{"a", "b"}, s.Loaded(), "the session after a write to the result of Loaded")
-}
-
 func TestSessionAsJSON(t *testing.T) {
 	for _, tt := range []struct {
 		names []string
@@ -283,13 +273,4 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 			assert.Equal(t, []string{metas + tt.had, metas + tt.want}, sawOf(insider))
 		}
 	}
-}
-
-// A session with more names than MaxLoaded shows the same tools at each call.
-func TestSessionBeyondMaxLoaded(t *testing.T) {
-	c := conversation{config: maxLoaded(2), turns: slices.Repeat([]turn{searching(`{"query":"zzz"}`)}, 3)}
-	c.ctx = toolsearch.WithLoaded(context.Background(), "get_weather", "get_forecast", "send_mail", "list_stocks")
-	o := play(t, c, way{})
-	require.NoError(t, o.err)
-	assert.Equal(t, slices.Repeat(o.saw()[:1], 4), o.saw())
 }

@@ -317,18 +317,6 @@ func schemaOf(t testing.TB, text string) *jsonschema.Schema {
 	return s
 }
 
-// Tools that are alike but for what cannot be written as JSON are told apart.
-func TestUnreadableSchemasAreToldApart(t *testing.T) {
-	s := &server{}
-	run := running(t, way{}, s.config())
-	for _, name := range []string{"one", "two"} {
-		s.serveTools(echo(&schema.ToolInfo{Name: name, Desc: "Does", Extra: map[string]any{"f": func() {}, "n": math.NaN()},
-			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(&jsonschema.Schema{Type: "object"})}))
-		checkAnnounced(t, run(), "get_weather", name)
-	}
-	assert.Empty(t, s.errs, "the failure events")
-}
-
 // A pattern that no tool matches and a Filter that lets no tool pass are reported.
 func TestWhatMatchesNothingIsReported(t *testing.T) {
 	s := &server{}

@@ -207,26 +207,6 @@ func confirming(name string) tool.BaseTool {
 	return &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Asks before it does"}}}
 }
 
-// A tool that was removed and found again stays, though the result of the search is cleared from the history and the
-// answer of remove_tool is not. The same holds for what was loaded for the question.
-func TestOldRemovalDoesNotUnloadAgain(t *testing.T) {
-	removed := []message{
-		modelCalls(called("a", "remove_tool", `{"tool_names":["get_weather"]}`)),
-		toolSays("a", "remove_tool", `{"removed":["get_weather"],"not_found":[],"message":"Removed."}`),
-	}
-	cut, err := reduction.NewTyped(context.Background(), &reduction.TypedConfig[chat]{
-		Backend: filesystem.NewInMemoryBackend(), MaxLengthForTrunc: 10, SkipClear: true})
-	require.NoError(t, err)
-	o := converseOn(context.Background(), t, way{}, with(news[chat](t), cut), append(removed, question...),
-		selecting("get_weather"), calling("list_stocks"))
-	checkSaw(t, "the model", o, "tool_search", "tool_search get_weather", "tool_search get_weather list_stocks")
-
-	o = play(t, conversation{config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Preselect: 1}, history: removed,
-		asks: "Current weather of a city", turns: []turn{calling("show_all_tools")}}, way{})
-	const loaded = "search_tools add_tool show_all_tools remove_tool get_weather"
-	checkSaw(t, "the model", o, loaded, loaded)
-}
-
 // Loaded tools survive whatever happens to the history.
 
 // loadedHistory returns the history of a first run that loaded two tools.

@@ -248,29 +248,6 @@ func testDispatchUnknownFail(t *testing.T, w way) {
 	checkCallAsMade(t, o, called("call_1", "call_tool", dispatched("nothing", `{"a":1}`)))
 }
 
-// A run that is interrupted within a dispatched tool can be resumed from a checkpoint, with a new
-// instance of everything.
-func TestDispatchResume(t *testing.T) { inRestarts(t, testDispatchResume) }
-
-func testDispatchResume(t *testing.T, w way) {
-	config := dispatch(func(c *toolsearch.Config) {
-		c.DynamicTools, c.Unloaded = append(testtools.NewsTools(), confirming("delete_all")), toolsearch.UnloadedRefuse
-	})
-	calls := []call{
-		called("d", "call_tool", dispatched("delete_all", `{"x":1}`)), called("w", "call_tool", dispatched("get_weather", `{}`)),
-		called("u", "call_tool", dispatched("get_wether", `{}`)), called("s", "tool_search", `{"query":"select:send_mail"}`),
-	}
-	o := restarted(t, w, conversation{config: config, turns: []turn{selecting("delete_all,get_weather"), callTools(calls...)}}, config,
-		dispatching("send_mail", `{}`), dispatching("get_weather", `{}`))
-	checkSaw(t, "the model", o, slices.Repeat([]string{"tool_search call_tool"}, 3)...)
-	for _, want := range []string{"confirmed", "get_weather ran with {}", "send_mail ran with {}"} {
-		assert.Contains(t, written(o.last()), want)
-	}
-	for _, c := range calls {
-		checkCallAsMade(t, o, c)
-	}
-}
-
 // The run goes on, whatever a model writes for the arguments of call_tool. The model sees its own
 // call with one answer, and a tool that ran got a JSON object.
 func FuzzDispatch(f *testing.F) {

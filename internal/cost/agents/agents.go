@@ -9,17 +9,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Chat runs an agent to its end, and returns the first error of its run.
-func Chat(ctx context.Context, config *adk.ChatModelAgentConfig, input []*schema.Message) error {
-	return run(ctx, config, input)
-}
-
-// Agentic is Chat for the other type of messages.
-func Agentic(ctx context.Context, config *adk.TypedChatModelAgentConfig[*schema.AgenticMessage], input []*schema.AgenticMessage) error {
-	return run(ctx, config, input)
-}
-
-func run[M adk.MessageType](ctx context.Context, config *adk.TypedChatModelAgentConfig[M], input []M) error {
+// Run runs an agent to its end, and returns the first error of its run.
+func Run[M adk.MessageType](ctx context.Context, config *adk.TypedChatModelAgentConfig[M], input []M) error {
 	agent, err := New(ctx, config)
 	if err != nil {
 		return err

@@ -1,8 +1,9 @@
-package searchers
+package main
 
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,15 +11,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
 func TestEmulatedSearchersKeepTheContract(t *testing.T) {
-	for name, index := range map[string]search.Indexer{"anthropic-bm25": anthropicBM25, "anthropic-regex": anthropicRegex} {
-		t.Run(name, func(t *testing.T) { toolsearchtest.TestSearcher(t, index) })
+	for _, name := range []string{"anthropic-bm25", "anthropic-regex"} {
+		t.Run(name, func(t *testing.T) { toolsearchtest.TestSearcher(t, emulated(name)) })
 	}
+}
+
+func emulated(name string) search.Indexer {
+	return searchers.Menu[slices.IndexFunc(searchers.Menu, func(s searchers.Searcher) bool { return s.Name == name })].Index
 }
 
 // library has words in names, descriptions and arguments.
@@ -55,7 +61,7 @@ func foundBy(t *testing.T, index search.Indexer, text string) (names []string, h
 
 // The score is Okapi's, over all texts of a tool.
 func TestEmulatedBM25(t *testing.T) {
-	names, hits := foundBy(t, anthropicBM25, "author's BOOK")
+	names, hits := foundBy(t, emulated("anthropic-bm25"), "author's BOOK")
 	require.Equal(t, []string{"find_book", "renew", "getFine"}, names)
 	// find book finds a title author who wrote it; getfine what a reader owes for a book reader a
 	// number; renew keeps it longer loan which book
@@ -67,7 +73,7 @@ func TestEmulatedBM25(t *testing.T) {
 	assert.InDelta(t, term(1, 9)+term(3, 9), hits[0].Score, 1e-9)
 	assert.InDelta(t, term(3, 7), hits[1].Score, 1e-9)
 	assert.InDelta(t, term(3, 11), hits[2].Score, 1e-9)
-	names, _ = foundBy(t, anthropicBM25, "get fines")
+	names, _ = foundBy(t, emulated("anthropic-bm25"), "get fines")
 	assert.Empty(t, names, "neither humps nor endings are known")
 }
 
@@ -85,10 +91,10 @@ func TestEmulatedRegex(t *testing.T) {
 		{"Who wrote the TITLE, please?", "find_book"},             // punctuation is no pattern
 		{strings.Repeat("book ", 100), "find_book getFine renew"}, // each word once
 	} {
-		names, _ := foundBy(t, anthropicRegex, test.query)
+		names, _ := foundBy(t, emulated("anthropic-regex"), test.query)
 		assert.Equal(t, test.want, strings.Join(names, " "), test.query)
 	}
-	s := testtools.Must(anthropicRegex(context.Background(), library(t)))(t)
+	s := testtools.Must(emulated("anthropic-regex")(context.Background(), library(t)))(t)
 	for query, want := range map[string]string{
 		strings.Repeat("x", 201):  "The pattern has 201 characters, more than the 200 that Anthropic allows.",
 		`(?=book)`:                "The pattern cannot be read by RE2",

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"bytes"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 func TestColor(t *testing.T) {
 	var out bytes.Buffer
-	c := &Call{Out: &out, Color: true}
-	numbers := Table{Styles: map[int]Style{1: Named}}
+	c := &cli.Call{Out: &out, Color: true}
+	numbers := cli.Table{Styles: map[int]cli.Style{1: cli.Named}}
 	numbers.Row("score", "tool", "text")
 	numbers.Row("5", "查", "")
 	numbers.Row("12.5", "abc", "x")
@@ -31,7 +32,7 @@ func TestTerminals(t *testing.T) {
 	// The null device is the only character device that exists everywhere.
 	null := testtools.Must(os.OpenFile(os.DevNull, os.O_WRONLY, 0))(t)
 	defer null.Close()
-	if !IsTerminal(null) {
+	if !cli.IsTerminal(null) {
 		t.Skip("the null device is not a character device here")
 	}
 	file := testtools.Must(os.Create(filepath.Join(t.TempDir(), "out")))(t)
@@ -50,15 +51,15 @@ func TestTerminals(t *testing.T) {
 		{&bytes.Buffer{}, map[string]string{"TERM": "xterm", "COLUMNS": "72"}, false, 0},
 	} {
 		env := func(key string) string { return test.env[key] }
-		assert.Equal(t, test.color, Colored(test.w, env), "whether %T with %v gets color", test.w, test.env)
-		assert.Equal(t, test.width, WidthOf(test.w, env), "the width of %T with %v", test.w, test.env)
+		assert.Equal(t, test.color, cli.Colored(test.w, env), "whether %T with %v gets color", test.w, test.env)
+		assert.Equal(t, test.width, cli.WidthOf(test.w, env), "the width of %T with %v", test.w, test.env)
 	}
 }
 
 func TestTablesFitTheTerminal(t *testing.T) {
 	var out bytes.Buffer
-	c := &Call{Out: &out, Width: 24}
-	var text Table
+	c := &cli.Call{Out: &out, Width: 24}
+	var text cli.Table
 	text.Row("tool", "description")
 	text.Row("weather", "查询城市的天气预报和空气")
 	text.Row("ma\u0301il", "Sends ａ letter")
@@ -82,8 +83,8 @@ func TestNarrowTerminals(t *testing.T) {
 		{35, true, "tokens   tool          description\n1234567  a_tool_with…  Sends a let…\n"},
 	} {
 		var out bytes.Buffer
-		c := &Call{Out: &out, Width: test.width}
-		text := Table{Headerless: test.headerless}
+		c := &cli.Call{Out: &out, Width: test.width}
+		text := cli.Table{Headerless: test.headerless}
 		text.Row("tokens", "tool", "description")
 		text.Row("1234567", "a_tool_with_a_long_name", "Sends a letter to a friend")
 		c.Print(&text)
@@ -104,6 +105,6 @@ func TestScoreTexts(t *testing.T) {
 		{[]float64{-123456, 999}, []string{"-123,456", "999"}},
 		{nil, []string{}},
 	} {
-		assert.Equal(t, test.want, ScoreTexts(test.scores...), "%v", test.scores)
+		assert.Equal(t, test.want, cli.ScoreTexts(test.scores...), "%v", test.scores)
 	}
 }
