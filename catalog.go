@@ -368,8 +368,7 @@ func (c *Catalog) assignNames(allowed docset.Set) map[string]int {
 // restrictions are searchers of some documents alone, by the searchers of all.
 type restrictions = docset.Recent[search.Restricter, search.Searcher]
 
-// maxRestrictions is the number of sets of documents whose restrictions are kept.
-const maxRestrictions = 8
+const maxRestrictions = 8 // sets of documents whose restrictions are kept
 
 // restricted returns a searcher of the documents alone, s itself if they are all documents, or nil if s is not a
 // Restricter. What a request may not see must not affect its rankings either, as the frequency of a word would.

@@ -395,8 +395,7 @@ func (config *Config) withDefaults() (*Config, error) {
 	return &filled, nil
 }
 
-// maxPrefixLetters leaves at least half of the 64 letters of a name to the tool.
-const maxPrefixLetters = 32
+const maxPrefixLetters = 32 // at least half of the 64 letters of a name are the tool's
 
 // checkedGroups returns a copy of groups, with their descriptions ready to be shown.
 func checkedGroups(groups []Group) ([]Group, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
@@ -17,7 +16,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
 	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/internal/wording"
@@ -394,9 +392,6 @@ func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) er
 	return nil
 }
 
-// maxToolError bounds what the model reads of an error, in bytes.
-const maxToolError = 2 << 10
-
 // watcher returns who needs to know how a tool's call ends: nil if nobody does, or the tool is not dynamic.
 func (e *engine) watcher(ctx context.Context, call *adk.ToolContext) *watcher {
 	explains := e.config.ToolErrors == ToolErrorsExplain
@@ -407,22 +402,10 @@ func (e *engine) watcher(ctx context.Context, call *adk.ToolContext) *watcher {
 	if err != nil {
 		return nil
 	}
-	toolName := call.Name
-	if _, dynamic := r.scope.named(toolName); !dynamic {
+	if _, dynamic := r.scope.named(call.Name); !dynamic {
 		return nil
 	}
-	w := &watcher{report: func(ctx context.Context, took time.Duration, err error) {
-		e.events.emit(ctx, &CallEvent{Tool: toolName, Duration: took, Err: err})
-	}}
-	if explains {
-		w.explain = func(ctx context.Context, err error) string {
-			failure := fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(toolName), err)
-			e.events.emit(ctx, &FailureEvent{Part: PartToolErrors, Tool: toolName, Err: failure})
-			problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
-			return r.scope.prompt.Text("tool-failed", "{name}", naming.Safe(toolName), "{problem}", problem)
-		}
-	}
-	return w
+	return &watcher{r, call.Name, explains}
 }
 
 func modeOf(p Protocol, agentic bool) mode {

@@ -21,10 +21,6 @@ import (
 //
 // An Event logs itself, under stable keys: counts, names of tools, durations and types of errors. A query or the text
 // of an error is not logged, since it may quote the user.
-//
-//	OnEvent: func(ctx context.Context, e toolsearch.Event) {
-//		slog.InfoContext(ctx, "toolsearch", "event", e)
-//	}
 type Event interface {
 	slog.LogValuer
 	event()

@@ -122,8 +122,7 @@ func (k *callable) isLoaded(doc int) bool {
 	return loaded || k.run.hidesNone || containsName(k.given.tools, name) || hasLoaded(k.run, k.given.deferred, name)
 }
 
-// maxAgentTools bounds the agent's own tools that a name is compared with.
-const maxAgentTools = 256
+const maxAgentTools = 256 // tools of the agent's own that a name is compared with
 
 func (k *callable) near(name string) []string {
 	c := k.run.scope

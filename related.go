@@ -20,6 +20,7 @@ const (
 	maxNeighbours = 3   // names of tools beside the best match of a query, and of tools called together with others
 	maxRelated    = 8   // such names in one answer
 	maxDistance   = 200 // visible tools on either side of a match that may be its neighbours
+	maxCalled     = 20  // tools that the conversation called last, about which co-use is asked
 	relatedPool   = 60  // matches of a query whose order co-use may change
 	relatedShare  = 0.5 // what co-use adds to a score at most, as a share of the best
 )

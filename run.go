@@ -41,8 +41,8 @@ type run struct {
 	notebook conversation.Notebook
 	effects  sync.Map // text of a meta-tool's result -> effect
 
-	coUse   CoUse                           // of Config.Usage; nil means none
-	related atomic.Pointer[map[int]float64] // as in scope, at the last model call
+	coUse   CoUse        // of Config.Usage; nil means none
+	related atomic.Value // a map[int]float64 as in scope, of the last model call
 
 	// Under ProtocolAnchored:
 	changed    map[string]bool      // the tools that changed since they were defined
@@ -153,9 +153,6 @@ func (r *run) tokensOf(info *schema.ToolInfo) int {
 	return tokensOf(info)
 }
 
-// maxCalled is how many tools, of those that the conversation called last, co-use is asked about.
-const maxCalled = 20
-
 // recordCalled records the tools that the conversation has called, for what other conversations call together with them.
 // Eino's own answers, and patterns, do not depend on it.
 func (r *run) recordCalled(ctx context.Context, called []int) {
@@ -179,13 +176,5 @@ func (r *run) recordCalled(ctx context.Context, called []int) {
 			related[doc] = min(strength, 1)
 		}
 	}
-	r.related.Store(&related)
-}
-
-// relatedTools returns how strongly other conversations call each tool together with those called here.
-func (r *run) relatedTools() map[int]float64 {
-	if related := r.related.Load(); related != nil {
-		return *related
-	}
-	return nil
+	r.related.Store(related)
 }

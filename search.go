@@ -305,7 +305,9 @@ func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 		}
 	} else if kept < a.query.Limit {
 		for _, word := range a.query.Keywords[:min(len(a.query.Keywords), maxLoneWords)] {
-			one := oneOf(of(func(m Match) bool { return hasText(&docs[c.byName[m.Info.Name]], strings.ToLower(word)) }))
+			one := oneOf(of(func(m Match) bool {
+				return strings.Contains(strings.ToLower(strings.Join(textsOf(&docs[c.byName[m.Info.Name]]), "\n")), strings.ToLower(word))
+			}))
 			if len(word) >= minLoneWord && one != "" && !slices.Contains(a.query.Required, word) {
 				alone = append(alone, one)
 			}
@@ -318,10 +320,6 @@ func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 		return !slices.Contains(alone, docs[doc].Namespace) &&
 			!slices.ContainsFunc(matches, func(m Match) bool { return m.Info.Name == docs[doc].Name })
 	}, a.query.Limit - kept
-}
-
-func hasText(d *search.Document, word string) bool {
-	return slices.ContainsFunc(textsOf(d), func(text string) bool { return strings.Contains(strings.ToLower(text), word) })
 }
 
 // oneOf returns the only namespace of a list, or "" if there are several or none, or a tool has none.

@@ -131,8 +131,7 @@ func (e *editions) down(filtered *scope, unfiltered scope, offer *sources.Offer)
 	return names
 }
 
-// maxDown is how many groups that do not answer a miss names.
-const maxDown = 5
+const maxDown = 5 // groups that do not answer, which a miss names
 
 // update makes the pending change current, as far as this run waits for it. A build that another run began may lack
 // this run's answers. The next build has all of them, so a run waits at most twice.

@@ -160,7 +160,7 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	limited, cancel := context.WithTimeout(ctx, r.config.Limits.SearchTimeout)
 	defer cancel()
 	c := r.scope
-	c.related = r.relatedTools()
+	c.related, _ = r.related.Load().(map[int]float64)
 	q := c.narrower.Read(nil, question, "", c.filter())
 	q.Required, q.Limit = nil, r.config.Preselect
 	found, err := c.ask(limited, c.preselector, c.narrower.Narrow(q, nil))

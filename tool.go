@@ -177,7 +177,8 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	start := time.Now()
 	limited, cancel := r.limited(ctx)
 	scope := r.scope
-	scope.isShown, scope.cutsOff, scope.related = r.shown(), r.sendsDefinitions(), r.relatedTools()
+	scope.isShown, scope.cutsOff = r.shown(), r.sendsDefinitions()
+	scope.related, _ = r.related.Load().(map[int]float64)
 	scope.showsNoNames = r.reminder.form != wording.Names
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
@@ -270,8 +271,7 @@ func definitionOf(info *schema.ToolInfo, budget int) definition {
 	return d
 }
 
-// maxEscaped is the most bytes that JSON writes for one byte.
-const maxEscaped = 6
+const maxEscaped = 6 // bytes that JSON writes for one byte, at most
 
 // selectedTools is the answer of tool_search of ProtocolRegexp.
 type selectedTools struct {

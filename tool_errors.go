@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // The end of a call of a dynamic tool: an event, and its error as the result, which a model reads. Without the latter,
@@ -20,9 +22,12 @@ import (
 
 // watcher is who needs to know how a call ends.
 type watcher struct {
-	explain func(ctx context.Context, err error) string // what the model reads instead of an error; nil leaves errors to Eino
-	report  func(ctx context.Context, took time.Duration, err error)
+	run      *run
+	tool     string
+	explains bool // an error is a result; else it is left to Eino
 }
+
+const maxToolError = 2 << 10 // bytes that the model reads of an error
 
 // begin returns the context of a call, and what returns, at the call's end, the text for an error of the tool.
 func (w *watcher) begin(ctx context.Context) (inner context.Context, end func(err error) (text string, isResult bool)) {
@@ -32,15 +37,18 @@ func (w *watcher) begin(ctx context.Context) (inner context.Context, end func(er
 		if err != nil && (ctx.Err() != nil || isControl(err)) {
 			return "", false
 		}
-		failure := err
+		event := &CallEvent{Tool: w.tool, Duration: time.Since(start), Err: err}
 		if of := told.Load(); of != nil {
-			failure = cmp.Or(err, *of)
+			event.Err = cmp.Or(err, *of)
 		}
-		w.report(ctx, time.Since(start), failure)
-		if err == nil || w.explain == nil {
+		w.run.events.emit(ctx, event)
+		if err == nil || !w.explains {
 			return "", false
 		}
-		return w.explain(ctx, err), true
+		failure := fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(w.tool), err)
+		w.run.events.emit(ctx, &FailureEvent{Part: PartToolErrors, Tool: w.tool, Err: failure})
+		problem := naming.OneLine(foreign.ErrorText(err), maxToolError)
+		return w.run.scope.prompt.Text("tool-failed", "{name}", naming.Safe(w.tool), "{problem}", problem), true
 	}
 }
 
@@ -57,7 +65,7 @@ type endpoint[A, R any] = func(ctx context.Context, argument A, opts ...tool.Opt
 
 // guarded calls a tool. A panic becomes an error if errors are explained; else it is Eino's, with its stack.
 func guarded[A, R any](ctx context.Context, w *watcher, call endpoint[A, R], argument A, opts []tool.Option) (R, error) {
-	if w.explain == nil {
+	if !w.explains {
 		return call(ctx, argument, opts...)
 	}
 	return foreign.Guard(func() (R, error) { return call(ctx, argument, opts...) })

@@ -148,10 +148,7 @@ func (h *host) removeTool() *metaTool {
 // listTool returns a meta-tool of a list of tool names. change gets the tools of these that fit an answer.
 func (h *host) listTool(typeName, name, description string, change func(r *run, selected *Result) changedTools) *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
-		"tool_names": {
-			Type: schema.Array, Desc: h.prompt.Text("tool-names"), Required: true,
-			ElemInfo: &schema.ParameterInfo{Type: schema.String},
-		},
+		"tool_names": {Type: schema.Array, Desc: h.prompt.Text("tool-names"), Required: true, ElemInfo: &schema.ParameterInfo{Type: schema.String}},
 	}
 	return h.metaTool(typeName, name, description, parameters, func(ctx context.Context, r *run, arguments string) (string, error) {
 		names, ok := readNames(arguments)

@@ -45,20 +45,7 @@
 //     it reads.
 //   - The middleware, catalogs and searchers are safe for concurrent use; a search ends soon after its context does.
 //
-// # More
-//
-//   - [Searchers] and [Tuning]: what a model can ask for, and how to make tools easy to find.
-//   - [Protocols] and [Settings]: what the model sees, and what it costs, prompt caches included.
-//   - [Recipes]: a web service, agents of agents, permissions, skills, engines.
-//   - [Operating] and [Security]: events, and what is trusted and bounded. README.md has the rest.
-//
-// [Searchers]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/searchers.md
-// [Tuning]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/tuning.md
-// [Protocols]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/protocols.md
-// [Settings]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/settings.md
-// [Recipes]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/recipes/README.md
-// [Operating]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/operating.md
-// [Security]: https://github.com/eino-toolsearch/toolsearch/blob/main/docs/security.md
+// README.md leads to pages about searchers, protocols and their costs, settings, recipes, operation and security.
 package toolsearch
 
 import (

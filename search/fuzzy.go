@@ -14,15 +14,8 @@ import (
 
 // Fuzzy search: for words that are misspelled, cut short, or run together.
 //
-// A query can match a tool in three ways. The score is the score of the best way:
-//
-//	2 + share    the name contains the query; the share is how much of the name the query
-//	             is: 8/12 for "send mes" ~ send_message, 1 for the name itself
-//	1 + share    the name or the description contains each word; the share is the part of the
-//	             words that the name contains
-//	mean         the words are like parts of the name: the mean over the words of the
-//	             likeness to the nearest part; a word that is like no part counts as 0. A
-//	             word that is written as a name counts as its parts: get_wether is two
+// A query can match a tool in the three ways that Fuzzy describes. The score is that of the best: 2 + the share of the
+// name that the query is, 1 + the share of the words that are in the name, or the mean likeness of the words.
 //
 // Names and queries are folded first: lower-cased, with "_" for blanks and hyphens. Names have a second spelling,
 // with "_" between camel-case parts too. Likeness is computed only for the distinct parts of all names, of which even

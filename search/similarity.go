@@ -12,9 +12,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
 
-// Similarity search: how much of the query's text is in the tool's text, in order, by the ratio of package letters
-// (blocks.go). Every word of the query that the text contains adds 0.12, about the ratio of a short query against a
-// short description, so one whole word outweighs letters that happen to be in order.
+// Similarity search, by the ratio of package letters (blocks.go). A word of the query in the text adds 0.12, about the
+// ratio of a short query against a short description, so it outweighs letters that happen to be in order.
 //
 // A query computes a ratio only where it can matter: the number of letters that two texts share, in any order, bounds
 // their ratio.

@@ -2,14 +2,6 @@
 // found by the company it keeps: with half of a task's tools called, what other tasks called with them raises the share of
 // the rest among the first five matches of the task's text from 42 to 53% (mcpbench) and from 76 to 87% (ultratool).
 //
-//	store := new(usage.Store) // one a tenant
-//	config := &toolsearch.Config{
-//		Usage: store.Snapshot,
-//		OnEvent: func(ctx context.Context, e toolsearch.Event) {
-//			store.Observe(ctx, conversationOf(ctx), e)
-//		},
-//	}
-//
 // A Store marshals as JSON, to be kept in a file. It keeps names of tools and hashes of the conversations' names, but no
 // queries, arguments or results.
 package usage

@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -168,10 +169,8 @@ func (s *File) read(ctx context.Context) error {
 
 func (s *File) write() (err error) {
 	head := binary.LittleEndian.AppendUint32([]byte(fileMark), crc32.Checksum(s.records, castagnoli))
-	if err := os.MkdirAll(filepath.Dir(toolfile.Target(s.Path)), 0o700); err != nil {
-		return err
-	}
-	if err := toolfile.Replace(s.Path, slices.Concat(head, s.records), 0o600); err != nil {
+	err = os.MkdirAll(filepath.Dir(toolfile.Target(s.Path)), 0o700)
+	if err = cmp.Or(err, toolfile.Replace(s.Path, slices.Concat(head, s.records), 0o600)); err != nil {
 		return err
 	}
 	s.unsaved = 0
