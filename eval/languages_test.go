@@ -3,7 +3,6 @@ package eval
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
@@ -152,25 +151,6 @@ func TestSomeLanguages(t *testing.T) {
 
 	_, err := Languages(t.Context(), e, "zh", "tlh")
 	assert.EqualError(t, err, `eval: languages: no language "tlh"; there are en, zh, ja, ko, de, fr, es, ru`)
-}
-
-func TestSentenceOfLanguage(t *testing.T) {
-	for _, test := range []struct {
-		own, english int
-		want         string
-	}{
-		{1, 0, "does not know German"},
-		{5, 5, "does not know German"},
-		{6, 5, "knows German, but does not match it with English"},
-		{5, 6, "matches German with English, but not with German"},
-		{6, 6, "knows German"},
-	} {
-		l := languageTexts{tag: "de", name: "German", requests: make([]string, 16)}
-		verdict, counts, _ := strings.Cut(l.sentence(test.own, test.english), " (")
-		assert.Equal(t, test.want, verdict)
-		want := fmt.Sprintf("asked in German, finds %d of 16 tools in German and %d in English; a guess finds 1)", test.own, test.english)
-		assert.Equal(t, want, counts)
-	}
 }
 
 // Languages fails where an index of vectors would fail, as the tests of search.Embedding show in full.
