@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -210,14 +209,6 @@ func TestQueries(t *testing.T) {
 		_, err := ReadQueries(strings.NewReader(test.text), "f")
 		assert.Regexp(t, "^"+regexp.QuoteMeta(test.want), err, test.name)
 	}
-}
-
-func TestLoadNamesTheFile(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing.json")
-	_, err := LoadCatalog(missing)
-	assert.ErrorIs(t, err, os.ErrNotExist, "LoadCatalog")
-	_, err = LoadQueries(missing)
-	assert.ErrorIs(t, err, os.ErrNotExist, "LoadQueries")
 }
 
 // listed finds the same tools in the same order for every query.

@@ -154,25 +154,6 @@ func TestSomeLanguages(t *testing.T) {
 	assert.EqualError(t, err, `eval: languages: no language "tlh"; there are en, zh, ja, ko, de, fr, es, ru`)
 }
 
-func TestSentenceOfLanguage(t *testing.T) {
-	for _, test := range []struct {
-		own, english int
-		want         string
-	}{
-		{1, 0, "does not know German"},
-		{5, 5, "does not know German"},
-		{6, 5, "knows German, but does not match it with English"},
-		{5, 6, "matches German with English, but not with German"},
-		{6, 6, "knows German"},
-	} {
-		l := languageTexts{tag: "de", name: "German", requests: make([]string, 16)}
-		verdict, counts, _ := strings.Cut(l.sentence(test.own, test.english), " (")
-		assert.Equal(t, test.want, verdict)
-		want := fmt.Sprintf("asked in German, finds %d of 16 tools in German and %d in English; a guess finds 1)", test.own, test.english)
-		assert.Equal(t, want, counts)
-	}
-}
-
 // Languages fails where an index of vectors would fail, as the tests of search.Embedding show in full.
 func TestLanguagesOfAnEncoderThatFails(t *testing.T) {
 	down := errors.New("down")
@@ -191,4 +172,23 @@ func TestLanguagesOfAnEncoderThatFails(t *testing.T) {
 		return nil, nil
 	}})
 	assert.Equal(t, context.Canceled, err)
+}
+
+func TestSentenceOfLanguage(t *testing.T) {
+	for _, test := range []struct {
+		own, english int
+		want         string
+	}{
+		{1, 0, "does not know German"},
+		{5, 5, "does not know German"},
+		{6, 5, "knows German, but does not match it with English"},
+		{5, 6, "matches German with English, but not with German"},
+		{6, 6, "knows German"},
+	} {
+		l := languageTexts{tag: "de", name: "German", requests: make([]string, 16)}
+		verdict, counts, _ := strings.Cut(l.sentence(test.own, test.english), " (")
+		assert.Equal(t, test.want, verdict)
+		want := fmt.Sprintf("asked in German, finds %d of 16 tools in German and %d in English; a guess finds 1)", test.own, test.english)
+		assert.Equal(t, want, counts)
+	}
 }

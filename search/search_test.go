@@ -222,28 +222,6 @@ func checkNoTrace(t *testing.T, index search.Indexer, s search.Searcher, docs []
 	}
 }
 
-// A restricted searcher knows no word, frequency, length or name of other documents. Neither do parts
-// that find no more than a few hits, and hybrids that read no more.
-func TestSearchersLeaveNoTrace(t *testing.T) {
-	for _, tt := range []struct {
-		seed   uint64
-		rounds int
-		index  search.Indexer
-	}{
-		{3, 10, search.Keyword},
-		{2, testtools.Rounds(8, 1), search.BM25},
-		{2, testtools.Rounds(8, 1), search.BM25Options{K1: 2, Coverage: -1, Hint: search.Field{Weight: -1}}.Index},
-		{4, testtools.Rounds(5, 1), search.HybridOptions{
-			Parts: []search.Indexer{search.Fuzzy, search.Hybrid(search.BM25, search.Similarity)}, Depth: 7}.Index},
-	} {
-		random := rand.New(rand.NewPCG(6, tt.seed))
-		for range tt.rounds {
-			docs := randomDocs(random, 80)
-			checkNoTrace(t, tt.index, searcherOf(t, tt.index, docs...), docs, random, bm25Text)
-		}
-	}
-}
-
 // hostileDocs have texts that are empty, are not text, are very long, or repeat the same letters.
 func hostileDocs() []search.Document {
 	return []search.Document{

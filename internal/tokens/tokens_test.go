@@ -10,6 +10,7 @@ import (
 // in one piece.
 func FuzzCounter(f *testing.F) {
 	f.Add("createIssue 12345 天气", 7)
+	f.Add("날씨 жук → {}", 9)
 	f.Add(strings.Repeat("aB", 20)+"\xff", 11)
 	f.Fuzz(func(t *testing.T, text string, at int) {
 		if !utf8.ValidString(text) || at < 0 || at > len(text) || !utf8.ValidString(text[:at]) {

@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -106,4 +107,11 @@ func TestDecomposeKeepsMostOfRandomMatrices(t *testing.T) {
 	}
 	assert.InDelta(t, exact, kept, 0.03*exact)
 	assert.LessOrEqual(t, kept, exact*(1+1e-5))
+}
+
+func TestDecomposeStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := Decompose(ctx, matrixOf(5, 5, func(r, c int) float64 { return float64(r + c) }), 2)
+	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -144,14 +144,3 @@ func TestUsual(t *testing.T) {
 		}
 	}
 }
-
-func TestWords(t *testing.T) {
-	for name, want := range map[string]string{
-		"mcp__git_hub__create-issue": "mcp  git hub  create issue",
-		"listAllURLs":                "list All URLs",
-		"日历.get2":                    "日历 get2",
-		"":                           "",
-	} {
-		assert.Equal(t, want, words(name), "words(%q)", name)
-	}
-}

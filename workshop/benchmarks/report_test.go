@@ -61,18 +61,3 @@ func TestReportIsUpToDate(t *testing.T) {
 	got := testtools.ReadFile(t, "../../BENCHMARKS.md")
 	assert.Equal(t, string(Markdown(results)), got, "go run . -from results.json writes it")
 }
-
-func TestNumbers(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		7: "7.0 ns", 8300: "8.3 µs", 41 * time.Microsecond: "41 µs", 551 * time.Microsecond: "551 µs",
-		1350 * time.Microsecond: "1.4 ms", 12 * time.Second: "12 s", 0: "0 ns",
-	} {
-		assert.Equal(t, want, duration(d), "duration(%d)", d)
-	}
-	for x, want := range map[float64]string{0.04: "0.04", 0.62: "0.6", 9.94: "9.9", 9.96: "10", 1234567: "1,234,567", 999: "999"} {
-		assert.Equal(t, want, ratio(x), "ratio(%v)", x)
-	}
-	assert.Equal(t, 2.0, median([]float64{5, 1, 9, 2}))
-	const cpuinfo = "processor\t: 0\nmodel\t\t: 17\nmodel name\t: Some CPU: 3 GHz\n"
-	assert.Equal(t, "Some CPU: 3 GHz", cpuModel.FindStringSubmatch(cpuinfo)[1])
-}

@@ -302,6 +302,8 @@ func TestSearchesWithoutAMiddlewareEnd(t *testing.T) {
 	cancel()
 	_, err := catalog.Search(ended, "mail", 0)
 	assert.ErrorIs(t, err, context.Canceled)
+	_, err = catalog.Explain(t.Context(), "mail", "send_mail")
+	assert.ErrorContains(t, err, "does not explain its scores")
 }
 
 // Listeners only watch: a panic of OnEvent ends no run, and not the process.

@@ -373,5 +373,6 @@ func TestProtocolConfigs(t *testing.T) {
 	for _, p := range []toolsearch.Protocol{-1, toolsearch.ProtocolAnchored + 1} {
 		_, err := toolsearch.New(ctx, &toolsearch.Config{DynamicTools: testtools.NewsTools(), Protocol: p})
 		assert.Error(t, err, "Protocol %d", p)
+		assert.Equal(t, fmt.Sprintf("Protocol(%d)", p), p.String())
 	}
 }

@@ -274,3 +274,12 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 		}
 	}
 }
+
+// A session with more names than MaxLoaded shows the same tools at each call.
+func TestSessionBeyondMaxLoaded(t *testing.T) {
+	c := conversation{config: maxLoaded(2), turns: slices.Repeat([]turn{searching(`{"query":"zzz"}`)}, 3)}
+	c.ctx = toolsearch.WithLoaded(context.Background(), "get_weather", "get_forecast", "send_mail", "list_stocks")
+	o := play(t, c, way{})
+	require.NoError(t, o.err)
+	assert.Equal(t, slices.Repeat(o.saw()[:1], 4), o.saw())
+}

@@ -247,3 +247,29 @@ func TestAnswerAfterSourceTimeout(t *testing.T) {
 		assert.Contains(t, run(), "b_tool")
 	})
 }
+
+// A group that hangs before its first answer holds a run for SourceTimeout, and not the next runs.
+func TestGroupHangs(t *testing.T) { synctest.Test(t, testGroupHangs) }
+
+func testGroupHangs(t *testing.T) {
+	s := newServers("a", "b")
+	s.config.Limits.SourceTimeout = time.Second
+	release := make(chan struct{})
+	asked := s.ask(1, func(_ context.Context, call int32) ([]tool.BaseTool, error) {
+		if call == 1 {
+			<-release // whatever its context says
+		}
+		return testtools.EchoTools("b_tool: Does"), nil
+	})
+	agent := running(t, way{}, s.config)
+	run := func() []string { return agent(selecting("a_tool,b_tool")).last().ToolNames() }
+	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
+	told, _ := s.reset()
+	require.Len(t, told, 1)
+	assert.Contains(t, told[0], `group "b": no answer within 1s`)
+	s.of["a"].serve("a_tool: Does", "another: Does")
+	assert.Equal(t, []string{"tool_search", "a_tool"}, run())
+	assert.EqualValues(t, 1, asked.Load(), "b rests")
+	require.Eventually(t, func() bool { return len(run()) == 3 }, time.Minute, 20*time.Millisecond, "b comes back")
+	close(release)
+}

@@ -27,10 +27,8 @@ func Run[M adk.MessageType](ctx context.Context, config *adk.TypedChatModelAgent
 // New makes Eino's agent.
 func New[M adk.MessageType](ctx context.Context, config *adk.TypedChatModelAgentConfig[M]) (adk.TypedResumableAgent[M], error) {
 	agent, err := made(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	return agent.(adk.TypedResumableAgent[M]), nil
+	resumable, _ := agent.(adk.TypedResumableAgent[M])
+	return resumable, err
 }
 
 //go:noinline // where it was inlined, the agent would be compiled once more
