@@ -45,7 +45,7 @@
 //     it reads.
 //   - The middleware, catalogs and searchers are safe for concurrent use; a search ends soon after its context does.
 //
-// README.md leads to pages about searchers, protocols and their costs, settings, recipes, operation and security.
+// https://github.com/eino-toolsearch/toolsearch/blob/main/README.md leads to pages about searchers, costs, recipes and security.
 package toolsearch
 
 import (
