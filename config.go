@@ -146,7 +146,8 @@ type Config struct {
 	// Limits bounds sizes and times. Zero means the default of each.
 	Limits Limits
 
-	// OnEvent is called with every Event, on the goroutine of the event. Nil means no calls.
+	// OnEvent is called with every Event, on the goroutine of the event: calls of tools in parallel tell it in parallel.
+	// Nil means no calls.
 	OnEvent func(ctx context.Context, e Event)
 
 	// SendEvents sends the same events to whoever runs the agent: as the Output.CustomizedOutput of agent events

@@ -398,8 +398,11 @@ func testCallersLeaveNoTrace[M adk.MessageType](t *testing.T, w way) {
 				config.Reminder = toolsearch.ReminderConfig{MaxTokens: 60, Describe: true, Position: toolsearch.ReminderInstruction}
 			}
 			shown := func(before ...string) string {
+				var mu sync.Mutex
 				var events []string
-				config.OnEvent = func(_ context.Context, e toolsearch.Event) {
+				config.OnEvent = func(_ context.Context, e toolsearch.Event) { // parallel calls end at the same time
+					mu.Lock()
+					defer mu.Unlock()
 					events = append(events, durations.ReplaceAllString(fmt.Sprintf("%T%+v", e, e), ""))
 				}
 				middleware := newMiddleware[M](t, config)
