@@ -9,7 +9,6 @@ import (
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis/lang/en"
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	"github.com/blevesearch/bleve/v2/mapping"
 	"github.com/blevesearch/bleve/v2/search/query"
 
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -27,49 +26,51 @@ import (
 // Of all set-ups tried, this one finds the most and is the fastest. The others were separate fields with
 // boosts, scores by BM25, other sizes of batches, and upsidedown in place of scorch.
 func Bleve(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-	return bleveSetup{}.Index(ctx, docs)
-}
-
-// BleveFields is Bleve with separate fields for name, description and parameters, the obvious
-// first set-up. Boosts other than 1 found less.
-func BleveFields(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-	return bleveSetup{fields: true}.Index(ctx, docs)
-}
-
-type bleveSetup struct{ fields bool }
-
-// bleveBatch is how many tools are indexed at once. A batch becomes a segment.
-const bleveBatch = 10_000
-
-// The fields of a document in the index.
-const (
-	bleveText        = "text" // all text in one field
-	bleveName        = "name"
-	bleveDescription = "description"
-	bleveParameters  = "parameters"
-)
-
-func (s bleveSetup) names() []string {
-	if s.fields {
-		return []string{bleveName, bleveDescription, bleveParameters}
+	text := bleve.NewTextFieldMapping()
+	text.Analyzer = en.AnalyzerName
+	text.Store, text.IncludeTermVectors, text.IncludeInAll, text.DocValues = false, false, false, false
+	tool := bleve.NewDocumentStaticMapping()
+	tool.AddFieldMappingsAt(bleveText, text)
+	mapping := bleve.NewIndexMapping()
+	mapping.DefaultMapping = tool
+	mapping.DefaultAnalyzer = en.AnalyzerName
+	index, err := bleve.NewUsing("", mapping, scorch.Name, bleve.Config.DefaultMemKVStore, nil)
+	if err != nil {
+		return nil, err
 	}
-	return []string{bleveText}
-}
-
-// document returns the tool in the form that bleve reads without reflection.
-func (s bleveSetup) document(doc *search.Document) map[string]any {
-	var parameters strings.Builder
-	for _, p := range doc.Parameters {
-		for _, text := range append([]string{words(p.Name), p.Description}, p.Enum...) {
-			parameters.WriteString(text)
-			parameters.WriteByte('\n')
+	batch := index.NewBatch()
+	for i := range docs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := batch.Index(strconv.Itoa(i), bleveDocument(&docs[i])); err != nil {
+			return nil, err
+		}
+		if batch.Size() == bleveBatch {
+			if err := index.Batch(batch); err != nil {
+				return nil, err
+			}
+			batch = index.NewBatch()
 		}
 	}
-	name := words(doc.Name)
-	if s.fields {
-		return map[string]any{bleveName: name, bleveDescription: doc.Description, bleveParameters: parameters.String()}
+	if err := index.Batch(batch); err != nil {
+		return nil, err
 	}
-	return map[string]any{bleveText: name + "\n" + doc.Description + "\n" + parameters.String()}
+	return &bleveSearcher{index: index, docs: len(docs)}, nil
+}
+
+const (
+	bleveBatch = 10_000 // tools that are indexed at once; a batch becomes a segment
+	bleveText  = "text" // the field with all text
+)
+
+// bleveDocument returns the tool in the form that bleve reads without reflection.
+func bleveDocument(doc *search.Document) map[string]any {
+	text := words(doc.Name) + "\n" + doc.Description + "\n"
+	for _, p := range doc.Parameters {
+		text += strings.Join(append([]string{words(p.Name), p.Description}, p.Enum...), "\n") + "\n"
+	}
+	return map[string]any{bleveText: text}
 }
 
 // words puts blanks between the words of a name, also at humps.
@@ -89,50 +90,8 @@ func words(name string) string {
 	return b.String()
 }
 
-func (s bleveSetup) mapping() mapping.IndexMapping {
-	text := bleve.NewTextFieldMapping()
-	text.Analyzer = en.AnalyzerName
-	text.Store, text.IncludeTermVectors, text.IncludeInAll, text.DocValues = false, false, false, false
-	tool := bleve.NewDocumentStaticMapping()
-	for _, field := range s.names() {
-		tool.AddFieldMappingsAt(field, text)
-	}
-	m := bleve.NewIndexMapping()
-	m.DefaultMapping = tool
-	m.DefaultAnalyzer = en.AnalyzerName
-	return m
-}
-
-// Index is an Indexer.
-func (s bleveSetup) Index(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-	index, err := bleve.NewUsing("", s.mapping(), scorch.Name, bleve.Config.DefaultMemKVStore, nil)
-	if err != nil {
-		return nil, err
-	}
-	batch := index.NewBatch()
-	for i := range docs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := batch.Index(strconv.Itoa(i), s.document(&docs[i])); err != nil {
-			return nil, err
-		}
-		if batch.Size() == bleveBatch {
-			if err := index.Batch(batch); err != nil {
-				return nil, err
-			}
-			batch = index.NewBatch()
-		}
-	}
-	if err := index.Batch(batch); err != nil {
-		return nil, err
-	}
-	return &bleveSearcher{bleveSetup: s, index: index, docs: len(docs)}, nil
-}
-
 // bleveSearcher runs goroutines, so it must be closed after use.
 type bleveSearcher struct {
-	bleveSetup
 	index bleve.Index
 	docs  int
 }
@@ -144,7 +103,7 @@ func (s *bleveSearcher) Search(ctx context.Context, q search.Query) (search.Hits
 	if limit == 0 || q.Allowed != nil { // tools that are not allowed are dropped below
 		limit = s.docs
 	}
-	request := bleve.NewSearchRequestOptions(s.query(q), limit, 0, false)
+	request := bleve.NewSearchRequestOptions(bleveQuery(q), limit, 0, false)
 	result, err := s.index.SearchInContext(ctx, request)
 	if err != nil {
 		return search.Hits{}, err
@@ -168,31 +127,21 @@ func (s *bleveSearcher) Search(ctx context.Context, q search.Query) (search.Hits
 	return found, nil
 }
 
-// query leaves the required words to the engine, which can filter by them.
-func (s *bleveSearcher) query(q search.Query) query.Query {
-	all := s.anywhere(strings.Join(q.Keywords, " "))
+// bleveQuery leaves the required words to the engine, which can filter by them.
+func bleveQuery(q search.Query) query.Query {
+	match := func(text string) query.Query {
+		m := bleve.NewMatchQuery(words(text))
+		m.SetField(bleveText)
+		return m
+	}
+	all := match(strings.Join(q.Keywords, " "))
 	if len(q.Required) == 0 {
 		return all
 	}
 	must := bleve.NewBooleanQuery()
 	must.AddShould(all)
 	for _, word := range q.Required {
-		must.AddMust(s.anywhere(word))
+		must.AddMust(match(word))
 	}
 	return must
-}
-
-// anywhere looks for the words of a text in all fields.
-func (s *bleveSearcher) anywhere(text string) query.Query {
-	text = words(text)
-	var list []query.Query
-	for _, field := range s.names() {
-		match := bleve.NewMatchQuery(text)
-		match.SetField(field)
-		list = append(list, match)
-	}
-	if len(list) == 1 {
-		return list[0]
-	}
-	return bleve.NewDisjunctionQuery(list...)
 }

@@ -37,7 +37,6 @@ var Contestants = []Contestant{
 	{Name: "Similarity", Index: search.Similarity},
 	{Name: "Regexp", Index: search.Regexp, Patterns: true},
 	{Name: "bleve", Index: Bleve},
-	{Name: "bleve, fields", Index: BleveFields},
 }
 
 // A field is a catalog prepared for all contestants.

@@ -98,21 +98,17 @@ func TestBleve(t *testing.T) {
 		{"the a", nil},
 		{"", nil},
 	}
-	for name, index := range map[string]search.Indexer{"one field": Bleve, "fields": BleveFields} {
-		t.Run(name, func(t *testing.T) {
-			searcher := testtools.Must(index(t.Context(), docs))(t)
-			defer searcher.(io.Closer).Close()
-			for _, test := range tests {
-				answer := testtools.Must(searcher.Search(t.Context(), search.ParseQuery(test.query)))(t)
-				var got []int
-				for _, hit := range answer.Hits {
-					got = append(got, hit.Doc)
-				}
-				slices.Sort(got)
-				assert.Equal(t, test.want, got, "%q", test.query)
-				assert.Equal(t, len(test.want), answer.Total, "%q", test.query)
-			}
-		})
+	searcher := testtools.Must(Bleve(t.Context(), docs))(t)
+	defer searcher.(io.Closer).Close()
+	for _, test := range tests {
+		answer := testtools.Must(searcher.Search(t.Context(), search.ParseQuery(test.query)))(t)
+		var got []int
+		for _, hit := range answer.Hits {
+			got = append(got, hit.Doc)
+		}
+		slices.Sort(got)
+		assert.Equal(t, test.want, got, "%q", test.query)
+		assert.Equal(t, len(test.want), answer.Total, "%q", test.query)
 	}
 }
 

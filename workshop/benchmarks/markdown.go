@@ -30,8 +30,7 @@ Read the ratios rather than the times.
 
 `+"`bleve`"+` is [bleve](https://github.com/blevesearch/bleve) in memory with English analysis and all
 text in one field. Of all set-ups tried, this was the fastest and found the most.
-`+"`bleve, fields`"+` has separate fields for name, description and parameters. `+"`Regexp`"+` gets patterns
-made of the same words. Only `+"`BM25`"+` and bleve also read parameters.
+`+"`Regexp`"+` gets patterns made of the same words. Only `+"`BM25`"+` and bleve also read parameters.
 
 To measure again, which takes a few minutes and rewrites this file:
 
