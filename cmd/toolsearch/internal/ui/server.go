@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -60,16 +61,29 @@ func Listen(ctx context.Context, p Page, port int) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	files, _ := fs.Sub(static, "static") // it cannot fail: the folder is a part of the binary
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServerFS(files))
+	s.route(mux)
+	server, err := Private(ctx, mux, port, http.MethodGet, http.MethodHead)
+	if err == nil {
+		s.warm()
+	}
+	return server, err
+}
+
+// Private starts to listen as Listen does, for a handler of requests with these methods. The handler does not see the
+// token.
+func Private(ctx context.Context, handler http.Handler, port int, methods ...string) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return nil, err
 	}
-	s.warm()
 	var bits [24]byte
 	_, _ = rand.Read(bits[:]) // it never fails
 	token := base64.RawURLEncoding.EncodeToString(bits[:])
 	return &Server{listener, token, &http.Server{
-		Handler:     s.handler(listener.Addr().String(), token),
+		Handler:     guarded(handler, listener.Addr().String(), token, methods),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10, // a query of search.MaxQueryBytes takes three times as many bytes, escaped
@@ -88,12 +102,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// handler answers requests for one host and token.
-func (s *site) handler(host, token string) http.Handler {
-	files, _ := fs.Sub(static, "static") // it cannot fail: the folder is a part of the binary
-	mux := http.NewServeMux()
-	mux.Handle("GET /", http.FileServerFS(files))
-	s.route(mux)
+// guarded answers requests for one host and token.
+func guarded(handler http.Handler, host, token string, methods []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		maps.Copy(header, headers)
@@ -102,17 +112,17 @@ func (s *site) handler(host, token string) http.Handler {
 		case r.Host != host:
 			http.Error(w, "This is not the host of the page.", http.StatusMisdirectedRequest)
 		case subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1:
-			http.Error(w, "Open the address that toolsearch ui printed.", http.StatusForbidden)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			header.Set("Allow", "GET, HEAD")
-			http.Error(w, "The page only reads.", http.StatusMethodNotAllowed)
+			http.Error(w, "Open the address that toolsearch printed.", http.StatusForbidden)
+		case !slices.Contains(methods, r.Method):
+			header.Set("Allow", strings.Join(methods, ", "))
+			http.Error(w, "The page has no use for this method.", http.StatusMethodNotAllowed)
 		case rest == "" && !strings.HasSuffix(r.URL.Path, "/"):
 			header.Set("Location", "/"+token+"/")
 			w.WriteHeader(http.StatusSeeOther)
 		default:
 			inner := r.Clone(r.Context())
 			inner.URL.Path, inner.URL.RawPath = "/"+rest, ""
-			mux.ServeHTTP(w, inner)
+			handler.ServeHTTP(w, inner)
 		}
 	})
 }
