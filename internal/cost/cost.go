@@ -61,3 +61,21 @@ func (p *Provider) Price(u Usage) float64 {
 	}
 	return (float64(u.Cached)*p.Cached + float64(u.Written)*written + float64(u.Plain)*p.Input + float64(u.Output)*p.Output) / 1e6
 }
+
+// Most returns the largest price of a call: a token is at least a byte, so a prompt has at most its bytes.
+func (p *Provider) Most(promptBytes, output int) float64 {
+	return (float64(promptBytes)*max(p.Input, p.Written) + float64(output)*p.Output) / 1e6
+}
+
+// Usage returns what the provider bills for what it reports. If it charges for writing, and reports what it read from the
+// cache but not what it wrote, then all other tokens count as written. Without a cache all tokens are plain.
+func (p *Provider) Usage(prompt, cached, written, output int) Usage {
+	u := Usage{Cached: cached, Written: written, Plain: prompt - cached - written, Output: output}
+	if p.Cache == CacheNone {
+		return Usage{Plain: prompt, Output: output}
+	}
+	if p.Written > 0 && cached > 0 && written == 0 {
+		u.Written, u.Plain = u.Plain, 0
+	}
+	return u
+}

@@ -32,24 +32,16 @@ type Run struct {
 	conversation Conversation
 }
 
-// billed returns what the provider billed. If the provider charges for writing, and reports
-// what it read from the cache but not what it wrote, then all other tokens count as written.
-// If the provider has no cache, then all tokens are plain.
+// billed returns what the provider billed for all calls.
 func (r *Run) billed(p *Provider) Usage {
-	var sum Usage
+	var sum record
 	for _, c := range r.calls {
+		sum.Prompt += c.Prompt
 		sum.Cached += c.Cached
 		sum.Written += c.Written
-		sum.Plain += c.Prompt - c.Cached - c.Written
 		sum.Output += c.Output
 	}
-	if p.Cache == CacheNone {
-		return Usage{Plain: sum.Input(), Output: sum.Output}
-	}
-	if p.Written > 0 && sum.Cached > 0 && sum.Written == 0 {
-		sum.Written, sum.Plain = sum.Plain, 0
-	}
-	return sum
+	return p.Usage(sum.Prompt, sum.Cached, sum.Written, sum.Output)
 }
 
 // Bounds of a log. Every run is played in each way.
@@ -63,8 +55,8 @@ const (
 )
 
 // ReadLog reads the runs of one agent's conversation from a log of slog.JSONHandler. It reads the lines
-// with a group "event" that are search and load events or eval.ModelCall's, and skips what other programs
-// print. A run ends with an answer that calls no tool. At the end of the log it may end without one, and
+// with a group "event" that are search and load events, eval.ModelCall's or a trial's ends of runs, and skips what other
+// programs print. A run ends with an answer that calls no tool. At the end of the log it may end without one, and
 // its last calls are then left out. A search counts for whichever of its loaded tools is called next.
 func ReadLog(r io.Reader) ([]Run, error) {
 	records, err := readRecords(r)
@@ -139,7 +131,7 @@ func readRecord(line []byte) (r record, ok bool, err error) {
 		return r, false, nil
 	}
 	err = json.Unmarshal(outer.Event, &r) // even with an error of another field, Kind is set
-	if !slices.Contains([]string{"search", "load", "model"}, r.Kind) {
+	if !slices.Contains([]string{"search", "load", "model", "run"}, r.Kind) {
 		return r, false, nil
 	}
 	if err == nil && outer.Time != nil {
@@ -207,6 +199,8 @@ func runsOf(records []record) (runs []Run) {
 	grown := 0          // tokens by which the list of tools has grown since then
 	for _, r := range records {
 		switch r.Kind {
+		case "run": // a trial's, behind each of its conversations
+			loaded, found, grown, goesOn = nil, nil, 0, false
 		case "load":
 			loaded = slices.DeleteFunc(append(loaded, r.Loaded...), func(name string) bool { return slices.Contains(r.Unloaded, name) })
 			found = append(found, r.Loaded...)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,7 +86,7 @@ func argumentsFor(info *schema.ToolInfo) (arguments string, ok bool) {
 	if json.Unmarshal([]byte(definition), &parameters) != nil {
 		return "", false
 	}
-	arguments = string(text(example(parameters, 0)))
+	arguments = string(text(example(parameters, false, 0)))
 	if !strings.HasPrefix(arguments, "{") {
 		return "", false
 	}
@@ -93,19 +95,34 @@ func argumentsFor(info *schema.ToolInfo) (arguments string, ok bool) {
 	return arguments, problem == "" && unchecked == nil
 }
 
-const maxExampleDepth = 6
+// Answer makes an answer that a tool's output schema allows. Same schema, same answer. ok is false if there is no schema.
+func Answer(output json.RawMessage) (answer string, ok bool) {
+	var s map[string]any
+	if json.Unmarshal(output, &s) != nil || s == nil {
+		return "", false
+	}
+	return string(text(example(s, true, 0))), true
+}
 
-// example returns a value of a schema: its default, its first choice, or an example of its type
-// with the required properties.
-func example(s map[string]any, depth int) any {
+// Bounds of examples. A schema may come from anywhere.
+const (
+	maxExampleDepth      = 6
+	maxExampleProperties = 20 // of an object that is whole
+)
+
+// example returns a value of a schema: its default, its first example or choice, or a value of its type. An object has the
+// required properties; if it is whole, the others too, and a list an item.
+func example(s map[string]any, whole bool, depth int) any {
 	if value, ok := s["default"]; ok {
 		return value
 	}
 	if value, ok := s["const"]; ok {
 		return value
 	}
-	if choices, ok := s["enum"].([]any); ok && len(choices) > 0 {
-		return choices[0]
+	for _, key := range []string{"examples", "enum"} {
+		if choices, ok := s[key].([]any); ok && len(choices) > 0 {
+			return choices[0]
+		}
 	}
 	kind, _ := s["type"].(string)
 	if kinds, ok := s["type"].([]any); ok && len(kinds) > 0 {
@@ -120,6 +137,9 @@ func example(s map[string]any, depth int) any {
 	case "boolean":
 		return true
 	case "array":
+		if items, ok := s["items"].(map[string]any); ok && whole && depth < maxExampleDepth {
+			return []any{example(items, whole, depth+1)}
+		}
 		return []any{}
 	case "null":
 		return nil
@@ -128,12 +148,18 @@ func example(s map[string]any, depth int) any {
 	}
 	object := map[string]any{}
 	properties, _ := s["properties"].(map[string]any)
+	var names []string
 	required, _ := s["required"].([]any)
 	for _, name := range required {
 		name, _ := name.(string)
-		property, _ := properties[name].(map[string]any)
-		if depth < maxExampleDepth {
-			object[name] = example(property, depth+1)
+		names = append(names, name)
+	}
+	if all := slices.Sorted(maps.Keys(properties)); whole {
+		names = append(names, all[:min(len(all), maxExampleProperties)]...)
+	}
+	for _, name := range names {
+		if property, _ := properties[name].(map[string]any); depth < maxExampleDepth {
+			object[name] = example(property, whole, depth+1)
 		}
 	}
 	return object

@@ -95,13 +95,13 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 		return nil
 	})
 	c.Parse(flags, args, -1, 0, "CATALOG")
-	provider := c.provider(ctx, *prices, *name)
+	provider := Provider(ctx, call, *prices, *name)
 	var runs []cost.Run
 	if *log != "" {
 		if len(c.shapes) > 0 || c.made != "" {
 			c.WrongUsage("-log has the conversation already; leave out -shape and -made")
 		}
-		runs = readFile(ctx, c, *log, cost.ReadLog)
+		runs = readFile(ctx, call, *log, cost.ReadLog)
 	}
 	tools := c.tools(ctx)
 	if len(c.shapes) == 0 {
@@ -125,7 +125,7 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 }
 
 // readFile reads a file of prices, or a log.
-func readFile[T any](ctx context.Context, c *command, path string, read func(io.Reader) (T, error)) T {
+func readFile[T any](ctx context.Context, c *cli.Call, path string, read func(io.Reader) (T, error)) T {
 	file, data := c.ReadFile(ctx, path)
 	found, err := read(bytes.NewReader(data))
 	if err != nil {
@@ -142,8 +142,8 @@ func Names(list []cost.Provider) (names []string) {
 	return names
 }
 
-// provider returns a provider of a file of prices, or of the built-in table.
-func (c *command) provider(ctx context.Context, prices, name string) *cost.Provider {
+// Provider returns a provider of a file of prices, or of the built-in table.
+func Provider(ctx context.Context, c *cli.Call, prices, name string) *cost.Provider {
 	list := cost.Providers()
 	if prices != "" {
 		list = readFile(ctx, c, prices, cost.ReadProviders)
