@@ -5,19 +5,15 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
@@ -26,6 +22,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/locks"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/trial"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/ui"
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
@@ -41,6 +38,7 @@ var commands = []struct {
 	{"eval", evaluate.Eval, evaluate.Help},
 	{"inspect", inspect.Inspect, inspect.Help},
 	{"cost", costs.Cost, costs.Help},
+	{"trial", tried, trial.Help},
 	{"list", catalog.List, catalog.ListHelp},
 	{"ui", ui.Show, ui.Help},
 	{"lock", locks.Locked, locks.LockHelp},
@@ -51,40 +49,16 @@ var commands = []struct {
 	{"help", nil, programHelp},
 }
 
-func main() {
-	// A signal must also end the servers that were started. A second signal ends the program
-	// at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+// tried is the command trial without adapters.
+func tried(ctx context.Context, call *cli.Call, args []string) int {
+	return trial.Trial(ctx, call, args, nil)
 }
+
+func main() { cli.Main(run) }
 
 // run is main without global state.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	out := bufio.NewWriter(stdout)
-	call := &cli.Call{
-		Stdin: stdin, Out: out, Stderr: stderr,
-		Color: cli.Colored(stdout, os.Getenv), Width: cli.WidthOf(stdout, os.Getenv), Live: cli.IsTerminal(stderr),
-	}
-	code, err := dispatch(ctx, call, args)
-	if err == nil {
-		err = out.Flush()
-	}
-	if err == nil {
-		return code
-	}
-	text := err.Error()
-	if wrong := (*cli.UsageError)(nil); errors.As(err, &wrong) {
-		text += "\nSee " + strings.TrimSuffix("toolsearch "+wrong.Command, " ") + " -h."
-	} else {
-		for _, name := range []string{"eval: ", "lock: ", "toolsearch: "} { // the program's name stands in front instead
-			text = strings.TrimPrefix(text, name)
-		}
-	}
-	fmt.Fprintln(stderr, "toolsearch:", text)
-	return cli.Failed
+	return cli.Program("toolsearch", stdin, stdout, stderr, func(call *cli.Call) (int, error) { return dispatch(ctx, call, args) })
 }
 
 // dispatch runs the command that the first argument names.
@@ -157,6 +131,7 @@ Usage:
 	toolsearch eval    [flags] CATALOG QUERIES        measure a searcher, compare two
 	toolsearch inspect [flags] CATALOG                see what to fix in a catalog
 	toolsearch cost    [flags] CATALOG                see what conversations cost
+	toolsearch trial   [flags] CATALOG                play tasks with your own model
 	toolsearch list    [flags] CATALOG                write the tools as JSONL
 	toolsearch ui      [flags] CATALOG                see all of it on a page
 	toolsearch lock    [flags] CATALOG                write a lock file of all definitions

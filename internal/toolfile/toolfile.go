@@ -226,7 +226,7 @@ func (p part) tools(around int, listed bool, found func(offset int, members map[
 // known are the keys that mean something for tools. An object may have millions of others.
 var known = map[string]bool{
 	"name": true, "description": true, "server": true,
-	"parameters": true, "inputSchema": true, "input_schema": true,
+	"parameters": true, "inputSchema": true, "input_schema": true, "outputSchema": true,
 	"type": true, "function": true, "result": true, "tools": true, "mcpServers": true,
 }
 

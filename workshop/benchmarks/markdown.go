@@ -154,6 +154,9 @@ The repository's own set has %d questions over %d tools (testdata/ranking):
 		fmt.Fprintf(b, "| %s | %.1f | %.1f | %.1f |\n", q.Searcher, 100*q.Recall5, 100*q.Recall1, 100*q.MRR)
 	}
 	writePublic(b, list)
+	fmt.Fprint(b, "\nWhether a model finds and calls the right tool shows a trial: `toolsearch trial`, see\n"+
+		"[the command](cmd/toolsearch/README.md#a-trial-with-your-own-model). A result stands here with its model, date, tasks\n"+
+		"and command. There is none yet.\n")
 }
 
 // writePublic writes recall@5 / MRR of the public sets, and the mean over them.

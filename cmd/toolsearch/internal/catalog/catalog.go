@@ -106,6 +106,7 @@ func (c *Reader) IsURL() bool {
 type Contents struct {
 	Tools   []Definition
 	Servers []mcp.Info // that were asked
+	Asked   *mcp.File  // their file; nil for a file of tools
 	file    string     // the file of tools, if it is one
 	data    []byte     // its text
 }
@@ -225,7 +226,7 @@ func (c *Reader) askServers(ctx context.Context, file *mcp.File) *Contents {
 	if err := errors.Join(errs...); err != nil || late != nil {
 		cli.Check(cmp.Or(err, context.Cause(ctx), late))
 	}
-	read := &Contents{Servers: servers.Infos(), Tools: slices.Concat(tools...)}
+	read := &Contents{Servers: servers.Infos(), Asked: file, Tools: slices.Concat(tools...)}
 	switch {
 	case len(read.Tools) > 0:
 	case len(groups) == 1:

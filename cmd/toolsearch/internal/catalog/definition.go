@@ -27,6 +27,7 @@ type Definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"parameters,omitempty"` // nil means none
+	Output      json.RawMessage `json:"-"`                    // its output schema; nil means none
 	Server      string          `json:"server,omitempty"`
 	Wrong       []string        `json:"-"` // keys whose values are of the wrong kind
 }
@@ -47,7 +48,7 @@ func readDefinitions(data []byte, file string) (tools []Definition, err error) {
 }
 
 func newDefinition(t toolfile.Tool) Definition {
-	d := Definition{Schema: t.Schema()}
+	d := Definition{Schema: t.Schema(), Output: t.Keys["outputSchema"]}
 	for _, field := range []struct {
 		key  string
 		into *string

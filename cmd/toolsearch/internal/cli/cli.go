@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,9 +12,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
@@ -75,6 +78,42 @@ type Call struct {
 	Live        bool // whether Stderr is a terminal, for progress
 
 	step atomic.Pointer[string] // that runs, for progress
+}
+
+// Main runs a program until it ends or is interrupted.
+func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int) {
+	// A signal must also end the servers that were started. A second signal ends the program
+	// at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// Program makes the Call of a program, and prints the error that ends it.
+func Program(name string, stdin io.Reader, stdout, stderr io.Writer, dispatch func(call *Call) (int, error)) int {
+	out := bufio.NewWriter(stdout)
+	code, err := dispatch(&Call{
+		Stdin: stdin, Out: out, Stderr: stderr,
+		Color: Colored(stdout, os.Getenv), Width: WidthOf(stdout, os.Getenv), Live: IsTerminal(stderr),
+	})
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		return code
+	}
+	text := err.Error()
+	if wrong := (*UsageError)(nil); errors.As(err, &wrong) {
+		text += "\nSee " + strings.TrimSuffix("toolsearch "+wrong.Command, " ") + " -h."
+	} else {
+		for _, prefix := range []string{"eval: ", "lock: ", "toolsearch: "} { // the program's name stands in front instead
+			text = strings.TrimPrefix(text, prefix)
+		}
+	}
+	fmt.Fprintln(stderr, name+":", text)
+	return Failed
 }
 
 // A UsageError is a mistake on the command line.
