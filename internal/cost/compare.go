@@ -146,12 +146,6 @@ func (r *Report) Price(way Way) (sum float64) {
 	return sum
 }
 
-var goNames = map[toolsearch.Protocol]string{
-	toolsearch.ProtocolToolSearch: "ProtocolToolSearch", toolsearch.ProtocolDispatch: "ProtocolDispatch",
-	toolsearch.ProtocolSearchAdd: "ProtocolSearchAdd", toolsearch.ProtocolRanked: "ProtocolRanked",
-	toolsearch.ProtocolNativeDeferred: "ProtocolNativeDeferred", toolsearch.ProtocolNativeReferences: "ProtocolNativeReferences",
-}
-
 // Advice says in one sentence which way to take if it is the same in every conversation, cold and
 // warm, or else that it is not.
 func (r *Report) Advice() string {
@@ -171,12 +165,12 @@ func (r *Report) Advice() string {
 		case way.All:
 			advice = append(advice, all)
 		case way.isForAll():
-			advice = append(advice, goNames[way.Protocol])
+			advice = append(advice, way.String())
 		case way.Protocol == toolsearch.ProtocolAnchored:
-			advice = append(advice, "ProtocolAnchored if requests pass AnchoredTransport")
+			advice = append(advice, "anchored if requests pass its transport")
 		default:
 			adapter := cmp.Or(r.Provider.With, "one with native search")
-			advice = append(advice, fmt.Sprintf("%s if the model's adapter is %s", goNames[way.Protocol], adapter))
+			advice = append(advice, fmt.Sprintf("%s if the model's adapter is %s", way, adapter))
 		}
 	}
 	return fmt.Sprintf("With %s and %s, in each of these conversations: %s.", r.Provider.Model, tools, strings.Join(advice, ", else "))

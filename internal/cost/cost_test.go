@@ -405,12 +405,12 @@ func TestTake(t *testing.T) {
 		{1, []Row{row(onlyAll), row(onlyAll)}, []Way{all}, "With claude-sonnet-5-5 and this tool, in each of these conversations: show it."},
 		{30, []Row{row(onlyAll), row(onlyAll)}, []Way{all}, "With claude-sonnet-5-5 and these 30 tools, in each of these conversations: show them all."},
 		{30, []Row{row(onlyDispatch), row(onlyDispatch), row(onlyDispatch), row(onlyDispatch)}, []Way{dispatch},
-			"With claude-sonnet-5-5 and these 30 tools, in each of these conversations: ProtocolDispatch."},
+			"With claude-sonnet-5-5 and these 30 tools, in each of these conversations: dispatch."},
 		{30, []Row{row(onlyNative), row(onlyNative)}, []Way{native, dispatch}, "With claude-sonnet-5-5 and these 30 tools, " +
-			"in each of these conversations: ProtocolNativeReferences if the model's adapter is claude, else ProtocolDispatch."},
+			"in each of these conversations: native_references if the model's adapter is claude, else dispatch."},
 		{30, []Row{row(both), row(both)}, []Way{anchored, native, dispatch}, "With claude-sonnet-5-5 and these 30 tools, " +
-			"in each of these conversations: ProtocolAnchored if requests pass AnchoredTransport, " +
-			"else ProtocolNativeReferences if the model's adapter is claude, else ProtocolDispatch."},
+			"in each of these conversations: anchored if requests pass its transport, " +
+			"else native_references if the model's adapter is claude, else dispatch."},
 		{30, []Row{row(onlyDispatch), row(onlyAll)}, []Way{dispatch},
 			"With claude-sonnet-5-5 and these 30 tools, the way to take depends on the conversation."},
 		{30, []Row{row(onlyNative), row(onlyNative), row(onlyNative), row(onlyDispatch)}, []Way{dispatch},

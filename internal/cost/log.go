@@ -154,7 +154,7 @@ func (r *record) check() error {
 		return nil
 	}
 	var known bool
-	if r.way, known = wayNamed(r.Way); !known {
+	if r.way, known = WayNamed(r.Way); !known {
 		return fmt.Errorf("way is %q; want all, or a protocol other than native_server", r.Way)
 	}
 	switch {
@@ -173,8 +173,8 @@ func (r *record) check() error {
 	return nil
 }
 
-// wayNamed returns the way of a name, as Way.String writes it; "" is the default protocol.
-func wayNamed(name string) (Way, bool) {
+// WayNamed returns the way of a name, as Way.String writes it; "" is the default protocol.
+func WayNamed(name string) (Way, bool) {
 	for p := toolsearch.ProtocolToolSearch; p <= toolsearch.ProtocolAnchored; p++ {
 		if name == "" || name == p.String() && p != toolsearch.ProtocolNativeServer {
 			return Way{Protocol: p}, true

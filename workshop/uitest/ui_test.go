@@ -145,6 +145,21 @@ func TestKeyboard(t *testing.T) {
 	w.until(`document.activeElement.matches("#view-misses [role=listbox]")`)
 }
 
+// What the model sees changes with the protocol, and a conversation of one's own shape is played.
+func TestModelAndShape(t *testing.T) {
+	w := open(t, tools)
+	w.press(kb.Escape, "5")
+	w.until(`document.querySelector(".seen pre") !== null`)
+	w.until(`document.querySelectorAll(".seen")[1].textContent.includes("books_search")`)
+	w.run(chromedp.SetValue("[aria-label=Protocol]", "dispatch"), chromedp.Evaluate(`document.querySelector("[aria-label=Protocol]").dispatchEvent(new Event("change"))`, nil))
+	w.until(`document.querySelector(".seen").textContent.includes("call_tool")`)
+
+	w.run(chromedp.Evaluate(`location.hash = "costs"`, nil))
+	w.until(`document.querySelectorAll(".runs section").length > 2`)
+	w.run(chromedp.Evaluate(`document.querySelectorAll(".number")[1].value = 7; document.querySelector("form.against button").click()`, nil))
+	w.until(`document.querySelectorAll(".runs section").length === 2 && document.querySelector(".runs h3").textContent === "20,000 tokens of history, 7 calls, 3 loads, cold cache"`)
+}
+
 // A miss leads to the wanted tool, to what came first instead and why, and from there to the
 // search.
 func TestFollowAMiss(t *testing.T) {
@@ -248,7 +263,7 @@ func TestSizes(t *testing.T) {
 		}
 		for _, width := range []int64{1440, 768, 360} {
 			w.size(width, 900)
-			for _, view := range []string{"search", "search?q=buy+a+ticket", "tokens", "findings", "costs", "misses"} {
+			for _, view := range []string{"search", "search?q=buy+a+ticket", "tokens", "findings", "costs", "model", "misses"} {
 				w.run(chromedp.Evaluate(fmt.Sprintf("location.hash = %q", view), nil))
 				name, _, isSearch := strings.Cut(view, "?")
 				w.until(fmt.Sprintf(`document.querySelector("#view-%s")?.hidden === false && document.querySelector("#view-%s [aria-busy=true]") === null`, name, name))

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -72,6 +73,19 @@ func numbers(text string, names ...string) (list []int, err error) {
 	return list, nil
 }
 
+// ReadShape reads a value of -shape.
+func ReadShape(text string) (s cost.Shape, err error) {
+	n, err := numbers(text, "HISTORY", "CALLS", "LOADS")
+	if err != nil {
+		return s, err
+	}
+	s = cost.Shape{History: n[0], Calls: n[1], Loads: n[2]}
+	if s.History > 1_000_000 || s.Calls < 2 || s.Calls > 200 || s.Loads < 1 || s.Loads >= s.Calls {
+		return s, errors.New("want at most 1000000 tokens of history, 2 to 200 calls, and 1 load or more but fewer than calls")
+	}
+	return s, nil
+}
+
 // Cost compares what conversations over a catalog cost.
 func Cost(ctx context.Context, call *cli.Call, args []string) int {
 	reader, flags := catalog.NewReader(call)
@@ -83,16 +97,9 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 	svg := flags.String("svg", "", "")
 	log := flags.String("log", "", "")
 	flags.Func("shape", "", func(text string) error {
-		n, err := numbers(text, "HISTORY", "CALLS", "LOADS")
-		if err != nil {
-			return err
-		}
-		s := cost.Shape{History: n[0], Calls: n[1], Loads: n[2]}
-		if s.History > 1_000_000 || s.Calls < 2 || s.Calls > 200 || s.Loads < 1 || s.Loads >= s.Calls {
-			return fmt.Errorf("want at most 1000000 tokens of history, 2 to 200 calls, and 1 load or more but fewer than calls")
-		}
+		s, err := ReadShape(text)
 		c.shapes = append(c.shapes, s)
-		return nil
+		return err
 	})
 	c.Parse(flags, args, -1, 0, "CATALOG")
 	provider := Provider(ctx, call, *prices, *name)

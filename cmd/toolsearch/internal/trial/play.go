@@ -22,6 +22,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 	"github.com/eino-toolsearch/toolsearch/eval"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -41,14 +42,12 @@ func parseWay(name string, tools int) (w way, err error) {
 	base, options, _ := strings.Cut(name, "+")
 	options = "+" + options
 	w = way{name: name, eino: base == "eino"}
-	for p := toolsearch.ProtocolToolSearch; p <= toolsearch.ProtocolAnchored; p++ {
-		if base == p.String() {
-			w.config.Protocol, base = p, "default"
-		}
-	}
+	shown, isKnown := cost.WayNamed(base)
+	w.config.Protocol = shown.Protocol
 	if base == "all" {
 		w.config.DeferFrom = tools + 1
 	}
+	isKnown = base != "" && (isKnown || w.eino || base == "default")
 	searcher, isGrouped := strings.CutSuffix(options, "+groups")
 	if isGrouped {
 		w.config.Reminder.MaxTokens = listTokens
@@ -59,8 +58,7 @@ func parseWay(name string, tools int) (w way, err error) {
 			w.config.Index = s.Index
 		}
 	}
-	if isPlain := searcher == "" && !isGrouped; !slices.Contains([]string{"all", "eino", "default"}, base) ||
-		!isPlain && base != "default" || searcher != "" && w.config.Index == nil {
+	if isPlain := searcher == "" && !isGrouped; !isKnown || !isPlain && (base == "all" || w.eino) || searcher != "" && w.config.Index == nil {
 		return w, fmt.Errorf("no way %q; want all, eino, default or a protocol such as dispatch, the last two with +SEARCHER or +groups", name)
 	}
 	return w, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools/goals"
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -32,7 +33,8 @@ import (
 //	api/tool?id=                  the whole definition
 //	api/tools                     every tool with its tokens
 //	api/findings                  what to fix
-//	api/costs?provider=           what conversations cost
+//	api/costs?provider=&shape=    what conversations cost; shape is a value of cost -shape, or nothing
+//	api/model?protocol=&q=        what the model sees before a search and after it
 //	api/eval?searcher=            metrics, and the queries with their ranks
 //
 // A tool's id is its place in the catalog, so that no text from outside is a part of an address. 202
@@ -72,6 +74,7 @@ func (s *site) route(mux *http.ServeMux) {
 		"findings": s.fix,
 		"eval":     s.eval,
 		"costs":    s.cost,
+		"model":    s.model,
 	} {
 		mux.HandleFunc("GET /api/"+path, func(w http.ResponseWriter, r *http.Request) {
 			ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -107,7 +110,7 @@ func (s *site) state(context.Context, *http.Request) (any, error) {
 	return object{
 		"title": shown(s.Title, nameRunes), "tools": len(s.Tools), "tokens": tokens, "servers": len(servers),
 		"searchers": menu, "chosen": s.Chosen, "queries": len(s.Queries), "findings": s.Page.Findings != nil,
-		"providers": costs.Names(cost.Providers()), "examples": s.examples(),
+		"providers": costs.Names(cost.Providers()), "protocols": protocols(), "examples": s.examples(),
 	}, nil
 }
 
@@ -239,13 +242,61 @@ func (s *site) cost(ctx context.Context, r *http.Request) (any, error) {
 	if !ok {
 		return nil, &refusal{http.StatusNotFound, "no such provider"}
 	}
-	return get(ctx, s, "costs "+provider.Name, func() (any, error) {
-		report, err := cost.Compare(s.ctx, s.catalog.Tools, provider, cost.Shapes)
+	shapes, text := cost.Shapes, r.FormValue("shape")
+	if text != "" {
+		shape, err := costs.ReadShape(text)
+		if err != nil {
+			return nil, &refusal{http.StatusBadRequest, err.Error()}
+		}
+		shapes = []cost.Shape{shape}
+	}
+	play := func() (any, error) {
+		report, err := cost.Compare(s.ctx, s.catalog.Tools, provider, shapes)
 		if err != nil {
 			return nil, err
 		}
 		return costs.JSON(report), nil
+	}
+	if text != "" { // there are too many to keep
+		return play()
+	}
+	return get(ctx, s, "costs "+provider.Name, play)
+}
+
+// protocols returns the names of the protocols that can be shown: the provider's own search cannot.
+func protocols() (names []string) {
+	for p := toolsearch.ProtocolToolSearch; p <= toolsearch.ProtocolAnchored; p++ {
+		if _, ok := cost.WayNamed(p.String()); ok {
+			names = append(names, p.String())
+		}
+	}
+	return names
+}
+
+// model plays a conversation in which the model searches once.
+func (s *site) model(ctx context.Context, r *http.Request) (any, error) {
+	way, ok := cost.WayNamed(r.FormValue("protocol"))
+	query := r.FormValue("q")
+	if !ok || query == "" || len(query) > search.MaxQueryBytes {
+		return nil, &refusal{http.StatusBadRequest, "want a protocol and a query"}
+	}
+	played, err := cost.Replay(ctx, s.catalog.Tools, way.Config(len(s.Tools)), cost.WireChat, cost.Conversation{
+		Question: query, Steps: []cost.Step{{Query: query}},
 	})
+	if err != nil {
+		return nil, err
+	}
+	requests, before := []object{}, cost.Request{}
+	for _, request := range played.Requests {
+		of := func(name string, text, before []byte) object {
+			rest, isAgain := bytes.CutPrefix(text, before)
+			return object{"name": name, "bytes": len(text), "tokens": tokens.Of(text), "text": shown(string(rest), textRunes), "again": isAgain && len(before) > 0}
+		}
+		requests = append(requests, object{"parts": []object{of("tools", request.Tools, before.Tools),
+			of("system message", request.System, before.System), of("messages", request.Messages, before.Messages)}})
+		before = request
+	}
+	return object{"requests": requests}, nil
 }
 
 func (s *site) eval(ctx context.Context, r *http.Request) (any, error) {

@@ -260,7 +260,8 @@ func TestTheCatalog(t *testing.T) {
 			{"name": "bm25", "label": "bm25", "about": "words"},
 			{"name": "regexp", "label": "regexp", "about": ""}
 		],
-		"examples": ["buy ticket", "timetable"], "findings": false, "queries": 0, "providers": ["anthropic", "openai", "kimi", "deepseek", "qwen", "gemini", "none"]
+		"examples": ["buy ticket", "timetable"], "findings": false, "queries": 0, "providers": ["anthropic", "openai", "kimi", "deepseek", "qwen", "gemini", "none"],
+		"protocols": ["tool_search", "regexp", "search_add", "ranked", "dispatch", "native_deferred", "native_references", "anchored"]
 	}`)
 	answers(t, s, "api/tools", http.StatusOK, `{"servers": ["theatre", "train"], "tools": [
 		{"name": "theatre__buy_ticket", "server": 0, "tokens": 26, "parameters": 0, "refused": false},

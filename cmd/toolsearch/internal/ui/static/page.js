@@ -84,10 +84,18 @@ function decimals(scores) {
   return top >= 100 ? 1 : top >= 1 ? 2 : 4;
 }
 
+// prefixOf returns the part of a tool's name that says its server, in the letters that names may have.
+function prefixOf(tool) {
+  const server = tool.server ?? "";
+  const plain = server.replace(/[^A-Za-z0-9-]/g, "_");
+  return [server, plain].flatMap((of) => [`mcp__${of}__`, `${of}__`]).find((p) => server !== "" && tool.name.startsWith(p) && tool.name.length > p.length) ?? "";
+}
+const bareName = (tool) => tool.name.slice(prefixOf(tool).length);
+
 // nameOf shows a tool's name, with the part that says its server dimmed, or its server behind it.
 function nameOf(tool, tag = "span", properties = {}) {
   const server = tool.server ?? "";
-  const prefix = [`mcp__${server}__`, `${server}__`].find((p) => server !== "" && tool.name.startsWith(p) && tool.name.length > p.length) ?? "";
+  const prefix = prefixOf(tool);
   const element = h(tag, { ...properties, class: `name ${properties.class ?? ""}` });
   if (prefix !== "") element.append(h("span", { class: "of" }, prefix));
   element.append(tool.name.slice(prefix.length), ...(prefix === "" && server !== "" ? [h("span", { class: "of" }, ` ${server}`)] : []));
@@ -256,7 +264,7 @@ class Pane {
   }
 
   tell() {
-    this.about.textContent = state.searchers.find((has) => has.name === this.searcher)?.about ?? "";
+    this.about.title = this.about.textContent = state.searchers.find((has) => has.name === this.searcher)?.about ?? "";
     this.element.setAttribute("aria-label", labelOf(this.searcher));
     this.results.setAttribute("aria-label", `Results of ${labelOf(this.searcher)}`);
   }
@@ -619,7 +627,7 @@ const tokens = {
       const inner = item.tools.length > 1 ? squarify(fewest(item.tools, n, (rest, size) => ({ size })), box.x, box.y + band, box.w, box.h - band) : [];
       const label = `${item.name}: ${item.rest ? "" : `${count(item.tools.length, "tool")}, `}${count(item.size, "token")}, ${percent(item.size / this.total)} %`;
       return this.cell(box, label, () => { if (!item.rest) this.zoom(item); }, [
-        this.leaf(box), inner.map((each) => this.leaf(each)),
+        this.leaf(box), inner.map((each) => [this.leaf(each), each.h > 18 && each.w > 66 && each.item.name ? this.text(bareName(each.item), "less", each.x + 6, each.y + 15, each.w - 10) : null]),
         s("rect", { class: "frame", x: box.x, y: box.y, width: box.w, height: box.h }),
         band > 0 || inner.length === 0 && box.h > 40 ? [
           this.text(item.name, "big", box.x + 9, box.y + 18, box.w - 16),
@@ -633,11 +641,9 @@ const tokens = {
     const items = fewest(this.at.tools, Math.max(12, Math.round((w * hgt) / 1200)), (rest, size) => ({ name: `${whole.format(rest.length)} smaller tools`, size, rest }));
     return squarify(items, 0, 0, w, hgt).map((box) => {
       const { item } = box;
-      const prefix = [`mcp__${item.server}__`, `${item.server}__`].find((each) => item.name.startsWith(each)) ?? "";
-      const bare = item.name.slice(prefix.length);
       return this.cell(box, `${item.name}: ${count(item.size, "token")}`, () => { if (!item.rest) openTool(item.id); }, [
         this.leaf(box),
-        box.h > 22 ? this.text(bare, "big", box.x + 8, box.y + 18, box.w - 14) : null,
+        box.h > 22 ? this.text(bareName(item), "big", box.x + 8, box.y + 18, box.w - 14) : null,
         box.h > 40 ? this.text(whole.format(item.size), "less", box.x + 8, box.y + 33, box.w - 14) : null,
       ]);
     });
@@ -721,7 +727,7 @@ const costs = {
 
   async load() {
     this.element.setAttribute("aria-busy", "true");
-    this.report = await costsOf(this.provider);
+    this.report = await (this.shape ? ask("costs", { provider: this.provider, shape: this.shape }) : costsOf(this.provider));
     this.element.removeAttribute("aria-busy");
     this.show();
   },
@@ -732,8 +738,15 @@ const costs = {
       this.provider = pick.value;
       this.load().catch((error) => warn(error.message));
     } }, state.providers.map((name) => h("option", { value: name, selected: name === this.provider }, name)));
+    const numbers = [["history", 20000], ["calls", 10], ["loads", 3]].map(([label, n], i) => h("label", { class: "dim small" }, label, " ",
+      h("input", { type: "number", class: "number", required: true, min: String(Math.min(i, 1)), value: this.shape?.split(",")[i] ?? String(n) })));
+    const own = h("form", { class: "against", onsubmit: (event) => {
+      event.preventDefault();
+      this.shape = numbers.map((label) => label.lastChild.value).join(",");
+      this.load().catch((error) => warn(error.message));
+    } }, numbers, h("button", { class: "quiet", type: "submit" }, "Play your own shape"));
     this.element.replaceChildren(
-      h("div", { class: "against" }, pick, h("span", { class: "dim" }, `${provider.model}, prices of ${provider.date}`)),
+      h("div", { class: "against" }, pick, h("span", { class: "dim" }, `${provider.model}, prices of ${provider.date}`)), own,
       h("h2", { class: "advice" }, advice),
       h("p", { class: "dim small" }, `What a conversation costs if all ${whole.format(tools)} tools (about ${whole.format(size)} tokens) are shown, and how much more or less in every other way to show them.`),
       h("div", { class: "runs" }, runs.map((run) => this.run(run))));
@@ -746,6 +759,40 @@ const costs = {
       h("span", { class: "cut" }, way.way), h("span", { class: "share" }, width(h("i"), (100 * way.dollars) / most)),
       h("span", { class: `num ${i === 0 ? "" : way.percent <= -0.5 ? "up" : way.percent >= 0.5 ? "down" : ""}` },
         i === 0 ? `$${way.dollars.toFixed(4)}` : `${way.percent < 0 ? "−" : "+"}${Math.abs(way.percent).toFixed(0)} %`)))));
+  },
+};
+
+// --- What the model sees -----------------------------------------------------------------------
+
+// readable shows JSON lines with the lines of their texts.
+const readable = (lines) => lines.split("\n").map((line) => {
+  try { return JSON.stringify(JSON.parse(line), null, 1).replaceAll("\\n", "\n").replaceAll('\\"', '"'); } catch { return line; }
+}).join("\n");
+
+const model = {
+  title: "Model",
+  build() {
+    this.protocol = h("select", { class: "pick", "aria-label": "Protocol", onchange: () => this.load() }, state.protocols.map((name) => h("option", { value: name }, name)));
+    this.query = h("input", { type: "search", "aria-label": "What the model searches for", value: state.examples[0], onchange: () => this.load() });
+    this.requests = h("div", {});
+    this.element = h("div", {}, h("div", { class: "against" }, this.protocol, h("div", { class: "field less wide" }, this.query)), this.requests);
+  },
+
+  async open() { if (!this.requests.firstChild) await this.load(); },
+
+  async load() {
+    this.element.setAttribute("aria-busy", "true");
+    try {
+      const { requests } = await ask("model", { protocol: this.protocol.value, q: this.query.value });
+      this.requests.replaceChildren(...requests.map((request, i) => h("section", { class: "seen" },
+        h("h2", {}, i === 0 ? "Before the search" : i === requests.length - 1 ? "After it" : "In between"),
+        request.parts.map((part) => h("details", { open: i > 0 && part.name === "messages" },
+          h("summary", {}, part.name, h("span", { class: "dim" }, ` · ${count(part.bytes, "byte")} · ${count(part.tokens, "token")}`)),
+          h("pre", {}, [part.again ? "as before" : "", readable(part.text)].filter(Boolean).join("\n") || "none"))))));
+    } catch (error) {
+      warn(error.message);
+    }
+    this.element.removeAttribute("aria-busy");
   },
 };
 
@@ -1037,6 +1084,7 @@ async function start() {
   if (state.findings) views.findings = findings;
   if (state.providers?.length > 0) views.costs = costs;
   if (state.queries > 0) views.misses = misses;
+  views.model = model;
   document.getElementById("title").textContent = state.title;
   document.getElementById("facts").textContent = `${count(state.tools, "tool")} · ${count(state.servers, "server")} · ${count(state.tokens, "token")}`;
   document.getElementById("tabs").append(...Object.entries(views).map(([name, view]) =>
