@@ -1,12 +1,18 @@
 package eval
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
 	"log/slog"
+	"strconv"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch"
 )
 
 // The line that a program logs after each call of its model, for "toolsearch cost -log".
@@ -62,4 +68,36 @@ func calledName(name, arguments string) string {
 		return cmp.Or(dispatched.Name, name)
 	}
 	return name
+}
+
+// ReadCalls reads a recording, and tells observe of each call of a dynamic tool that ended, with the number of its
+// conversation: what [usage.Store.Observe] learns from. A recording is a log as ModelCall describes it, or what toolsearch
+// trial writes. A conversation ends with an answer that calls no tool. Lines of other programs are skipped.
+func ReadCalls(r io.Reader, observe func(conversation string, e toolsearch.Event)) error {
+	conversation := 0
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, 1<<20) // bytes of a line
+	for in.Scan() {
+		var line struct {
+			Event struct {
+				Event, Tool string
+				Type        string            `json:"error_type"`
+				Calls       []json.RawMessage // of an answer
+			}
+		}
+		if json.Unmarshal(in.Bytes(), &line) != nil {
+			continue
+		}
+		switch e := line.Event; {
+		case e.Event == "call":
+			event := &toolsearch.CallEvent{Tool: e.Tool}
+			if e.Type != "" {
+				event.Err = errors.New(e.Type)
+			}
+			observe(strconv.Itoa(conversation), event)
+		case e.Event == "run" || e.Event == "model" && len(e.Calls) == 0:
+			conversation++
+		}
+	}
+	return in.Err()
 }

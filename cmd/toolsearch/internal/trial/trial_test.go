@@ -24,8 +24,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/trial"
+	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
 )
 
@@ -167,6 +169,14 @@ func TestTrial(t *testing.T) {
 	runs, err := cost.ReadLog(bytes.NewReader(log))
 	require.NoError(t, err)
 	assert.Len(t, runs, 16, "runs that cost -log reads")
+	called := make(map[string]string)
+	require.NoError(t, eval.ReadCalls(bytes.NewReader(log), func(conversation string, e toolsearch.Event) {
+		called[conversation] += e.(*toolsearch.CallEvent).Tool + ";"
+	}))
+	assert.Len(t, called, 12, "conversations with events: Eino's package has none")
+	for conversation, tools := range called {
+		assert.Contains(t, []string{"mail__send;", "weather__forecast;"}, tools, conversation)
+	}
 
 	// Nothing is played twice, and a line that was cut off is played again.
 	whole, _, _ := run(t, dir, nil, args...)
