@@ -113,8 +113,8 @@ func newCatalog(
 		maxResultsCap: config.Limits.MaxResultsCap,
 	}
 	// Parameters are the costliest part of a document, and the default searcher does not read them.
-	index := config.index()
-	c.isQuick = index == nil && config.Fallback == nil
+	indexer := config.indexer()
+	c.isQuick = indexer == nil && config.Fallback == nil
 	wantParameters := !c.isQuick || config.Preselect > 0
 	for i, info := range infos {
 		if _, taken := c.byName[info.Name]; !taken {
@@ -141,16 +141,16 @@ func newCatalog(
 	c.isMixed = slices.ContainsFunc(c.docs, func(d search.Document) bool { return d.Namespace != c.docs[0].Namespace })
 	c.copies = sync.OnceValue(func() map[int][]int { return copiesOf(c.docs) })
 	c.names = sync.OnceValue(func() *naming.NearIndex { return naming.NewNearIndex(toolNames(infos)) })
-	if c.searcher, err = c.index(ctx, index, last.searcher); err != nil {
+	if c.searcher, err = c.searcherOf(ctx, indexer, last.searcher); err != nil {
 		return nil, fmt.Errorf("toolsearch: building the index: %w", err)
 	}
 	if config.Fallback != nil {
-		if c.fallback, err = c.index(ctx, config.Fallback, last.fallback); err != nil {
+		if c.fallback, err = c.searcherOf(ctx, config.Fallback, last.fallback); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the fallback index: %w", err)
 		}
 	}
 	if c.preselector = c.searcher; config.Preselect > 0 && (config.Index == nil || takesPatterns(c.searcher)) {
-		if c.preselector, err = c.index(ctx, search.BM25, nil); err != nil {
+		if c.preselector, err = c.searcherOf(ctx, search.BM25, nil); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}
 	}
@@ -158,17 +158,17 @@ func newCatalog(
 	return c, nil
 }
 
-// index builds a searcher. last is the same searcher of the catalog before; nil means none.
-func (c *Catalog) index(ctx context.Context, index search.Indexer, last search.Searcher) (search.Searcher, error) {
-	if index == nil {
+// searcherOf builds a searcher. last is the same searcher of the catalog before; nil means none.
+func (c *Catalog) searcherOf(ctx context.Context, indexer search.Indexer, last search.Searcher) (search.Searcher, error) {
+	if indexer == nil {
 		return search.Keyword(context.Background(), c.docs)
 	}
 	if rebuilder, ok := last.(search.Rebuilder); ok {
-		index = rebuilder.Rebuild
+		indexer = rebuilder.Rebuild
 	}
 	// A copy, since nothing stops an Indexer from writing to what it is given.
 	docs := slices.Clone(c.docs)
-	searcher, err := foreign.Guard(func() (search.Searcher, error) { return index(ctx, docs) })
+	searcher, err := foreign.Guard(func() (search.Searcher, error) { return indexer(ctx, docs) })
 	if err == nil && foreign.IsNil(searcher) {
 		err = errors.New("the Indexer returned no Searcher")
 	}
@@ -221,7 +221,7 @@ func tokensOf(info *schema.ToolInfo) int {
 // Len returns the number of tools in the catalog.
 func (c *Catalog) Len() int { return len(c.docs) }
 
-func (c scope) named(name string) (doc int, ok bool) {
+func (c scope) docNamed(name string) (doc int, ok bool) {
 	doc, ok = c.byName[name]
 	return doc, ok && c.has(doc)
 }
@@ -229,7 +229,7 @@ func (c scope) named(name string) (doc int, ok bool) {
 // lookup finds a tool by its exact name, or as the only tool whose name is that in another case, with "-" for "_", or
 // as the reminder shows it.
 func (c scope) lookup(name string) (doc int, ok bool) {
-	if doc, ok = c.named(name); ok {
+	if doc, ok = c.docNamed(name); ok {
 		return doc, true
 	}
 	found := -1
@@ -296,22 +296,22 @@ func (c *Catalog) hasMatch(p *naming.Pattern) bool {
 	return slices.ContainsFunc(c.docs, func(doc Document) bool { return p.Matches(patternTool(&doc)) })
 }
 
-// seenTexts remembers up to maxSeenTexts texts, and then forgets them all. It is safe for concurrent use.
-type seenTexts struct {
+// reportedTexts remembers up to maxReportedTexts texts, and then forgets them all. It is safe for concurrent use.
+type reportedTexts struct {
 	mu  sync.Mutex
 	has map[string]bool
 }
 
-const maxSeenTexts = 1000
+const maxReportedTexts = 1000
 
 // isNew remembers a text, and reports whether it was not remembered before.
-func (s *seenTexts) isNew(text string) bool {
+func (s *reportedTexts) isNew(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.has[text] {
 		return false
 	}
-	if s.has == nil || len(s.has) == maxSeenTexts {
+	if s.has == nil || len(s.has) == maxReportedTexts {
 		s.has = make(map[string]bool)
 	}
 	s.has[text] = true
@@ -322,7 +322,7 @@ func (s *seenTexts) isNew(text string) bool {
 // panics does not pass. If somebody listens, filtered reports list entries that match no tool of the catalog, unless
 // reported has them.
 func (c scope) filtered(
-	ctx context.Context, filter func(context.Context, Document) bool, reported *seenTexts, events eventSink,
+	ctx context.Context, filter func(context.Context, Document) bool, reported *reportedTexts, events eventSink,
 ) docset.Set {
 	asking, watch := naming.NewWatch(ctx)
 	allowed := docset.New(len(c.docs))

@@ -343,7 +343,7 @@ func (config *Config) withDefaults() (*Config, error) {
 		filled.Fallback = search.Fuzzy
 	}
 	limits := &filled.Limits
-	if limits.MaxPerNamespace == 0 && filled.index() == nil { // Keyword keeps Eino's order
+	if limits.MaxPerNamespace == 0 && filled.indexer() == nil { // Keyword keeps Eino's order
 		limits.MaxPerNamespace = -1
 	}
 	limits.SearchTimeout = cmp.Or(limits.SearchTimeout, DefaultSearchTimeout)
@@ -440,8 +440,8 @@ func checkedGroups(groups []Group) ([]Group, error) {
 	return groups, nil
 }
 
-// named returns a tool's definition with the name that the model sees.
-func (g *Group) named(info *schema.ToolInfo) *schema.ToolInfo {
+// shown returns a tool's definition with the name that the model sees.
+func (g *Group) shown(info *schema.ToolInfo) *schema.ToolInfo {
 	renamed, prefix := *info, ""
 	if g.Prefix {
 		prefix = naming.PrefixOf(g.Name)
@@ -452,12 +452,12 @@ func (g *Group) named(info *schema.ToolInfo) *schema.ToolInfo {
 	return &renamed
 }
 
-// index returns the searcher's Indexer; nil means Keyword.
-func (config *Config) index() search.Indexer {
+// indexer builds the searcher; nil means Keyword.
+func (config *Config) indexer() search.Indexer {
 	if config.Index != nil {
 		return config.Index
 	}
-	return config.Protocol.index()
+	return config.Protocol.indexer()
 }
 
 //go:embed prompt/en.md

@@ -30,7 +30,7 @@ type engine struct {
 	events   eventSink
 	mode     mode
 	editions *editions
-	told     seenTexts // what FailureEvents say once of ProtocolAnchored
+	told     reportedTexts // what FailureEvents say once of ProtocolAnchored
 	names    metaNames
 	metas    map[wording.Form][]tool.BaseTool // the search tool comes first; the texts are for what the model sees of the hidden tools
 }
@@ -138,7 +138,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r.names = e.names
 	for _, name := range loaderNames {
-		if _, dynamic := r.scope.named(name); dynamic {
+		if _, dynamic := r.scope.docNamed(name); dynamic {
 			r.names.taken = append(slices.Clip(r.names.taken), name)
 		}
 	}
@@ -301,7 +301,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 	}
 	if r.session != nil {
 		for _, name := range r.notebook.SessionNames() { // hidden by MaxLoaded before the model saw it
-			doc, known := r.scope.named(name)
+			doc, known := r.scope.docNamed(name)
 			if known && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
 				gone = append(gone, name)
 			}
@@ -325,7 +325,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) (context.Context, []model.Option) {
 	options := model.GetCommonOptions(nil, opts...)
 	isTool := func(name string) bool {
-		_, dynamic := r.scope.named(name)
+		_, dynamic := r.scope.docNamed(name)
 		return dynamic || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
 	}
 	given := lists{options.Tools, options.DeferredTools, options.ToolSearchTool}
@@ -358,7 +358,7 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 	var called []int // dynamic tools
 	answers := 0
 	for _, call := range v.calls {
-		if doc, dynamic := r.scope.named(call.name); dynamic {
+		if doc, dynamic := r.scope.docNamed(call.name); dynamic {
 			called = append(called, doc)
 		}
 		if r.names.has(call.name) {
@@ -402,7 +402,7 @@ func (e *engine) watcher(ctx context.Context, call *adk.ToolContext) *watcher {
 	if err != nil {
 		return nil
 	}
-	if _, dynamic := r.scope.named(call.Name); !dynamic {
+	if _, dynamic := r.scope.docNamed(call.Name); !dynamic {
 		return nil
 	}
 	return &watcher{r, call.Name, explains}

@@ -39,7 +39,7 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 	if !dispatches {
 		refused = call.name
 		s = k.standInFor(call.name)
-		if doc, dynamic := c.named(call.name); s == nil && dynamic {
+		if doc, dynamic := c.docNamed(call.name); s == nil && dynamic {
 			if d := k.defined(doc); d != nil && d.Hash != hashOfTool(c.docs[doc].Info) { // the call has to fit the catalog's
 				s = k.misuse(ctx, doc, call.args)
 			}
@@ -73,7 +73,7 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 // standInFor returns the stand-in for a call of a name, or nil if the call can be run.
 func (k *callable) standInFor(name string) *standIn {
 	config := k.run.config
-	doc, dynamic := k.run.scope.named(name)
+	doc, dynamic := k.run.scope.docNamed(name)
 	switch {
 	case dynamic:
 		// A tool that the conversation defines and remove_tool has unloaded is visible where providers cannot take it back.
@@ -127,7 +127,7 @@ const maxAgentTools = 256 // tools of the agent's own that a name is compared wi
 func (k *callable) near(name string) []string {
 	c := k.run.scope
 	agentTools := slices.DeleteFunc(toolNames(k.all), func(name string) bool {
-		_, dynamic := c.named(name)
+		_, dynamic := c.docNamed(name)
 		return dynamic
 	})
 	agentTools = withoutMatches(agentTools[:min(len(agentTools), maxAgentTools)], nil)

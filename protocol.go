@@ -159,8 +159,8 @@ func (n *metaNames) answers(name string) bool {
 	return name != "" && (name == n.search || n.allProtocols && (name == toolSearchName || name == searchToolsName))
 }
 
-// index returns the protocol's searcher, for when Config.Index is nil.
-func (p Protocol) index() search.Indexer {
+// indexer builds the protocol's searcher, for when Config.Index is nil.
+func (p Protocol) indexer() search.Indexer {
 	switch p {
 	case ProtocolRegexp:
 		return search.RegexpOptions{CatalogOrder: true}.Index

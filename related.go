@@ -16,7 +16,7 @@ import (
 // call together with it (Config.Usage).
 
 const (
-	maxNamed      = 2   // tools that come along with the matches of a query, since a match names them
+	maxMentioned  = 2   // tools that come along with the matches of a query, since a match names them
 	maxNeighbours = 3   // names of tools beside the best match of a query, and of tools called together with others
 	maxRelated    = 8   // such names in one answer
 	maxDistance   = 200 // visible tools on either side of a match that may be its neighbours
@@ -78,13 +78,13 @@ func textsOf(d *search.Document) []string {
 	return texts
 }
 
-// withNamed adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"), if
+// withMentioned adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"), if
 // need be in the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
-func (c scope) withNamed(matches []Match, limit int) []Match {
+func (c scope) withMentioned(matches []Match, limit int) []Match {
 	if c.isShown == nil && !c.cutsOff {
 		return matches
 	}
-	var named []Match
+	var mentioned []Match
 	isOutside := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	for _, m := range matches {
 		of := &c.docs[c.byName[m.Info.Name]]
@@ -94,13 +94,13 @@ func (c scope) withNamed(matches []Match, limit int) []Match {
 			if !known {
 				doc, known = c.byName[prefix+word]
 			}
-			isName := known && len(named) < maxNamed && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // not "search"
+			isName := known && len(mentioned) < maxMentioned && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // not "search"
 			if isName && c.has(doc) && c.docs[doc].Namespace == of.Namespace && (c.isShown == nil || !c.isShown(doc)) &&
-				len(withoutMatches([]string{c.docs[doc].Name}, slices.Concat(matches, named))) > 0 {
-				named = append(named, Match{Info: c.docs[doc].Info})
+				len(withoutMatches([]string{c.docs[doc].Name}, slices.Concat(matches, mentioned))) > 0 {
+				mentioned = append(mentioned, Match{Info: c.docs[doc].Info})
 			}
 		}
 	}
-	named = named[:min(len(named), maxNamed, limit-1)]
-	return append(matches[:min(len(matches), limit-len(named))], named...)
+	mentioned = mentioned[:min(len(mentioned), maxMentioned, limit-1)]
+	return append(matches[:min(len(matches), limit-len(mentioned))], mentioned...)
 }

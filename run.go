@@ -25,7 +25,7 @@ type run struct {
 	config *Config
 	mode   mode
 	events eventSink
-	told   *seenTexts // the engine's: what is told once
+	told   *reportedTexts // the engine's: what is told once
 
 	scope      scope
 	tools      []tool.BaseTool // dynamic tools the agent can run
@@ -156,7 +156,7 @@ func (r *run) tokensOf(info *schema.ToolInfo) int {
 // recordCalled records the tools that the conversation has called, for what other conversations call together with them.
 // Eino's own answers, and patterns, do not depend on it.
 func (r *run) recordCalled(ctx context.Context, called []int) {
-	if r.coUse == nil || len(called) == 0 || r.config.index() == nil || takesPatterns(r.scope.searcher) {
+	if r.coUse == nil || len(called) == 0 || r.config.indexer() == nil || takesPatterns(r.scope.searcher) {
 		return
 	}
 	var names []string
@@ -165,14 +165,14 @@ func (r *run) recordCalled(ctx context.Context, called []int) {
 			names = append(names, name)
 		}
 	}
-	isVisible := func(name string) bool { _, ok := r.scope.named(name); return ok }
+	isVisible := func(name string) bool { _, ok := r.scope.docNamed(name); return ok }
 	strengths, err := foreign.Guard(func() (map[string]float64, error) { return r.coUse(names, isVisible), nil })
 	if err != nil {
 		r.events.fail(ctx, PartUsage, fmt.Errorf("toolsearch: Usage: %w", err))
 	}
 	related := make(map[int]float64, len(strengths))
 	for name, strength := range strengths {
-		if doc, ok := r.scope.named(name); ok && strength > 0 {
+		if doc, ok := r.scope.docNamed(name); ok && strength > 0 {
 			related[doc] = min(strength, 1)
 		}
 	}

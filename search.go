@@ -150,7 +150,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 				return slices.Contains(shown, m.Info.Name) || c.isCopy(c.byName[m.Info.Name])
 			})
 		}
-		matches = c.withNamed(matches, c.limit(limit))
+		matches = c.withMentioned(matches, c.limit(limit))
 		trace.copies = append(trace.copies, c.otherCopies(matches)...)
 		if c.isShown != nil && len(matches) > 0 {
 			trace.related = append(trace.related, c.relatedTo(matches)...)

@@ -35,9 +35,9 @@ type editions struct {
 	defers  bool    // the mode takes deferred definitions
 	groups  []Group // DynamicTools are the first
 	sources *sources.Sources
-	gate    foreign.Gate // of one compilation
-	slow    int          // parts of the build under way that took too long
-	told    seenTexts    // of patterns that match no tool
+	gate    foreign.Gate  // of one compilation
+	slow    int           // parts of the build under way that took too long
+	told    reportedTexts // of patterns that match no tool
 
 	mu         sync.Mutex    // guards the fields below; held for moments
 	last       *edition      // of the current snapshot
@@ -61,7 +61,7 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 	given := make([]sources.Group, len(e.groups))
 	for i := range e.groups {
 		g := &e.groups[i]
-		given[i] = sources.Group{Name: g.Name, Tools: g.Tools, Source: g.Source, PerCaller: g.PerCaller, Named: g.named, AsGiven: i == 0}
+		given[i] = sources.Group{Name: g.Name, Tools: g.Tools, Source: g.Source, PerCaller: g.PerCaller, Named: g.shown, AsGiven: i == 0}
 	}
 	names := config.Protocol.names(config.ToolName)
 	rules := sources.Rules{Timeout: config.Limits.SourceTimeout, MaxDescription: search.MaxDescriptionBytes, IsMeta: names.has, IsFiltered: config.Filter != nil}
@@ -255,7 +255,7 @@ type edition struct {
 	unbounded    error              // which tools have schemas that calls are not checked against; nil means none
 
 	took    time.Duration // to compile
-	filters seenTexts     // the lists of FilterTools so far, and what was reported of them
+	filters reportedTexts // the lists of FilterTools so far, and what was reported of them
 }
 
 // compile compiles a snapshot. last is the catalog of the edition before, or an empty catalog.
@@ -280,8 +280,8 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 		if e.defers {
 			ed.deferred = append(ed.deferred, conversation.MarkDeferred(doc.Info, config.ToolName))
 		}
-		named := patternTool(doc)
-		if slices.ContainsFunc(patterns, func(p naming.Pattern) bool { return p.Matches(named) }) {
+		subject := patternTool(doc)
+		if slices.ContainsFunc(patterns, func(p naming.Pattern) bool { return p.Matches(subject) }) {
 			ed.always = append(ed.always, i)
 		}
 		if config.Protocol != ProtocolDispatch || groups[i].PerCaller != nil { // no other checks arguments; no run tells of others' tools

@@ -153,7 +153,7 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 	case s == nil:
 		return say("bad-arguments")
 	case s.MisusedTool != "":
-		if _, dynamic := r.scope.named(s.MisusedTool); dynamic {
+		if _, dynamic := r.scope.docNamed(s.MisusedTool); dynamic {
 			return say("bad-tool-arguments", "{name}", naming.Safe(s.MisusedTool), "{problem}", s.Problem)
 		}
 		return &Result{Message: s.Problem}
@@ -320,7 +320,7 @@ func (h *host) definitionsTool() *metaTool {
 		text, shared := schemacheck.Share(toJSON(matches))
 		found.Matches, found.Shared = json.RawMessage(text), shared
 		if request.stand != nil {
-			if doc, dynamic := r.scope.named(request.stand.MisusedTool); dynamic {
+			if doc, dynamic := r.scope.docNamed(request.stand.MisusedTool); dynamic {
 				tool := definitionOf(r.scope.docs[doc].Info, h.room(r)-len(toJSON(result.Message)))
 				found.Tool = &tool
 			}
