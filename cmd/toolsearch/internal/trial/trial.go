@@ -118,8 +118,8 @@ func Trial(ctx context.Context, call *cli.Call, args []string, connect Connect) 
 	}
 	address := r.address()
 	if connect == nil && r.model != "manual" {
-		cli.Check(errors.New("models are reached by the program toolsearch-trial, which takes the same arguments. " +
-			"In a clone of this repository: go -C cmd/toolsearch/toolsearch-trial install ."))
+		cli.Check(errors.New("models are reached by the program toolsearch-trial, which takes the same arguments; " +
+			"in a clone of this repository, go -C cmd/toolsearch/toolsearch-trial install . builds it"))
 	}
 	r.price(ctx)
 	defer r.load(ctx)()

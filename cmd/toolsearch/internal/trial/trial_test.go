@@ -393,7 +393,7 @@ func TestManual(t *testing.T) {
 	_, _ = ask("POST", "reply", `calls=[{"name":"mail__send","arguments":{"to":"Ann"}}]`)
 	for range 2 { // the end of this task, and of the next
 		_, _ = ask("GET", "next", "")
-		code, _ = ask("POST", "reply", "say=Done.")
+		_, _ = ask("POST", "reply", "say=Done.")
 	}
 	require.NoError(t, <-ended)
 	var r report
