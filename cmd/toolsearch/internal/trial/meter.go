@@ -126,10 +126,3 @@ func (m *meter) billed(s *slip, used map[string]int) (price float64) {
 	m.settle(s, 0, price)
 	return price + s.lost
 }
-
-// bill returns what was spent.
-func (m *meter) bill() float64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.spent
-}

@@ -33,38 +33,34 @@ type task struct {
 // readTasks reads the tasks of a file. Those without a request are skeletons that nobody has completed.
 func readTasks(ctx context.Context, c *cli.Call, path string, known map[string]string) (tasks []task) {
 	file, data := c.ReadFile(ctx, path)
-	var empty int
-	kept := new(bytes.Buffer)
-	arguments := make(map[string]map[string]map[string]any)
-	err := toolfile.Values(data, func(from, to int) error {
+	kept, left := bytes.Clone(data), 0
+	var arguments []map[string]map[string]any
+	cli.Check(toolfile.Values(data, func(from, to int) error {
 		var line struct {
-			ID, Query any
+			Query     any
 			Arguments map[string]map[string]any
 		}
 		if err := json.Unmarshal(data[from:to], &line); err != nil {
 			return fmt.Errorf("%s:%d: %w", file, 1+bytes.Count(data[:from], []byte("\n")), err)
 		}
-		if line.Query == "" {
-			empty++
+		if line.Query != "" {
+			arguments = append(arguments, line.Arguments)
 			return nil
 		}
-		id, _ := line.ID.(string)
-		arguments[id] = line.Arguments
-		fmt.Fprintf(kept, "%s\n", data[from:to])
+		left++
+		copy(kept[from:to], bytes.Map(func(r rune) rune { return ' ' }, data[from:to])) // its line stays, for the errors of others
 		return nil
-	})
-	cli.Check(err)
-	if empty > 0 {
-		fmt.Fprintf(c.Stderr, "Left out: %s without a request. Write it as the task's \"query\".\n", cli.Plural(empty, "task"))
+	}))
+	if left > 0 {
+		fmt.Fprintf(c.Stderr, "Left out: %s without a request. Write it as the task's \"query\".\n", cli.Plural(left, "task"))
 	}
-	for _, q := range cli.Must(eval.ReadQueries(kept, file)) {
-		names := slices.Concat(append(slices.Clone(q.Groups), slices.Sorted(maps.Keys(arguments[q.ID])))...)
-		for _, name := range names {
+	for i, q := range cli.Must(eval.ReadQueries(bytes.NewReader(kept), file)) {
+		for _, name := range slices.Concat(append(slices.Clone(q.Groups), slices.Sorted(maps.Keys(arguments[i])))...) {
 			if _, ok := known[name]; !ok {
 				cli.Check(fmt.Errorf("%s: task %q: the catalog has no tool %q", file, q.ID, cli.OneLine(name, 64)))
 			}
 		}
-		tasks = append(tasks, task{q, arguments[q.ID]})
+		tasks = append(tasks, task{q, arguments[i]})
 	}
 	return tasks
 }

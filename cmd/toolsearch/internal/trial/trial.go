@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -304,19 +305,18 @@ func (r *trial) playAll(ctx context.Context, chat any) (results []result, err er
 	}
 	file, err := os.OpenFile(r.journal, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) // it may quote what users said
 	cli.Check(err)
-	defer file.Close()
 	var mu sync.Mutex
-	var failed error
-	total := len(results) + len(runs)
+	failed := make(map[string]error) // by way, "" for all
+	total, bill := len(results)+len(runs), r.meter.spent
 	defer r.Waiting("playing " + cli.Plural(total, "run"))()
 	err = foreign.InParallel(ctx, r.parallel, len(runs), func(ctx context.Context, i int) error {
+		run := &runs[i]
 		mu.Lock()
-		isOver := failed != nil // runs under way come to their ends
+		isOver := failed[run.way.name] != nil || failed[""] != nil // runs under way come to their ends
 		mu.Unlock()
 		if isOver {
 			return nil
 		}
-		run := &runs[i]
 		p := &recorder{trial: r, way: run.way, ran: make(map[string]bool), result: result{
 			Event: "run", Key: run.key, Model: r.model, Way: run.way.name, Task: run.task.ID, Repetition: run.repetition, Counts: make(map[string]float64),
 		}}
@@ -333,17 +333,26 @@ func (r *trial) playAll(ctx context.Context, chat any) (results []result, err er
 		if err != nil { // the run is played again next time; what it cost counts
 			p.result.Event = "failed"
 			p.journal.Reset()
-			failed = cmp.Or(failed, err)
+			way := run.way.name // whose requests a provider may refuse, such as too many tools
+			if ctx.Err() != nil || errors.Is(err, errBudget) {
+				way = ""
+			}
+			failed[way] = cmp.Or(failed[way], fmt.Errorf("%s: %w", run.way.name, err))
 		}
 		p.log.InfoContext(ctx, "trial", "event", &p.result)
 		if err == nil {
 			results = append(results, p.result)
 		}
-		r.Step(fmt.Sprintf("bill %.4f, runs", r.meter.bill()), len(results), total)
+		bill += p.result.Counts[dollars]
+		r.Step(fmt.Sprintf("bill %.4f, runs", bill), len(results), total)
 		_, err = file.Write(p.journal.Bytes()) // at once, so that no part of a run is kept
 		return err
 	})
-	return results, cmp.Or(failed, err, file.Close())
+	for _, way := range slices.Sorted(maps.Keys(failed)) {
+		err = errors.Join(err, failed[way])
+	}
+	slices.SortFunc(results, func(a, b result) int { return cmp.Compare(a.Key, b.Key) }) // they ended in any order
+	return results, errors.Join(err, file.Close())
 }
 
 // readJournal returns the runs of a journal by their keys, and cuts off what was written of a last line.
