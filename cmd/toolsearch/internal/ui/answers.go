@@ -250,17 +250,17 @@ func (s *site) cost(ctx context.Context, r *http.Request) (any, error) {
 		}
 		shapes = []cost.Shape{shape}
 	}
-	play := func() (any, error) {
-		report, err := cost.Compare(s.ctx, s.catalog.Tools, provider, shapes)
+	play := func(ctx context.Context) (any, error) {
+		report, err := cost.Compare(ctx, s.catalog.Tools, provider, shapes)
 		if err != nil {
 			return nil, err
 		}
 		return costs.JSON(report), nil
 	}
 	if text != "" { // there are too many to keep
-		return play()
+		return s.inTurn(ctx, "a conversation of this shape", func() (any, error) { return play(ctx) })
 	}
-	return get(ctx, s, "costs "+provider.Name, play)
+	return get(ctx, s, "costs "+provider.Name, func() (any, error) { return play(s.ctx) })
 }
 
 // protocols returns the names of the protocols that can be shown: the provider's own search cannot.
@@ -280,10 +280,13 @@ func (s *site) model(ctx context.Context, r *http.Request) (any, error) {
 	if !ok || query == "" || len(query) > search.MaxQueryBytes {
 		return nil, &refusal{http.StatusBadRequest, "want a protocol and a query"}
 	}
-	played, err := cost.Replay(ctx, s.catalog.Tools, way.Config(len(s.Tools)), cost.WireChat, cost.Conversation{
-		Question: query, Steps: []cost.Step{{Query: query}},
-	})
-	if err != nil {
+	var played *cost.Replayed
+	if _, err := s.inTurn(ctx, "the protocol "+way.String(), func() (_ any, err error) {
+		played, err = cost.Replay(ctx, s.catalog.Tools, way.Config(len(s.Tools)), cost.WireChat, cost.Conversation{
+			Question: query, Steps: []cost.Step{{Query: query}},
+		})
+		return nil, err
+	}); err != nil {
 		return nil, err
 	}
 	requests, before := []object{}, cost.Request{}
@@ -383,16 +386,20 @@ func (s *site) asked(ctx context.Context, r *http.Request,
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
+	return s.inTurn(ctx, "the searcher "+searcher.Name, func() (any, error) { return f(ctx, catalog, query) })
+}
+
+// inTurn calls f, which ends with ctx, when few enough others run.
+func (s *site) inTurn(ctx context.Context, who string, f func() (any, error)) (any, error) {
 	select {
 	case s.busy <- struct{}{}:
 		defer func() { <-s.busy }()
 	case <-ctx.Done():
 		return nil, &refusal{http.StatusServiceUnavailable, fmt.Sprintf("%d other searches have not ended within %v", searching, patience)}
 	}
-	answer, err := f(ctx, catalog, query)
+	answer, err := f()
 	if ctx.Err() != nil {
-		text := fmt.Sprintf("the searcher %s has not answered within %v", searcher.Name, patience)
-		return nil, &refusal{http.StatusGatewayTimeout, text}
+		return nil, &refusal{http.StatusGatewayTimeout, fmt.Sprintf("%s has not answered within %v", who, patience)}
 	}
 	return answer, err
 }

@@ -275,6 +275,12 @@ func TestTheCatalog(t *testing.T) {
 	_, costs := ask(t, s, "api/costs?provider=none")
 	assert.Contains(t, costs["advice"], "these 3 tools", "what the command cost prints")
 	answers(t, s, "api/costs?provider=three", http.StatusNotFound, `{"error": "no such provider"}`)
+	answers(t, s, "api/costs?provider=none&shape=5,2,2", http.StatusBadRequest,
+		`{"error": "want at most 1000000 tokens of history, 2 to 200 calls, and 1 load or more but fewer than calls"}`)
+	answers(t, s, "api/model?protocol=native_server&q=train", http.StatusBadRequest, `{"error": "want a protocol and a query"}`)
+	beImpatient(t)
+	answers(t, s, "api/costs?provider=none&shape=400000,200,1", http.StatusGatewayTimeout,
+		`{"error": "a conversation of this shape has not answered within 20ms"}`)
 }
 
 // A request that the page itself never makes gets a reason, and causes no work.
