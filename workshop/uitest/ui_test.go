@@ -156,8 +156,16 @@ func TestModelAndShape(t *testing.T) {
 
 	w.run(chromedp.Evaluate(`location.hash = "costs"`, nil))
 	w.until(`document.querySelectorAll(".runs section").length > 2`)
-	w.run(chromedp.Evaluate(`document.querySelectorAll(".number")[1].value = 7; document.querySelector("form.against button").click()`, nil))
+	w.run(chromedp.Evaluate(`document.querySelectorAll(".number")[1].value = 7; document.querySelector("form.against button").focus(); document.activeElement.click()`, nil))
 	w.until(`document.querySelectorAll(".runs section").length === 2 && document.querySelector(".runs h3").textContent === "20,000 tokens of history, 7 calls, 3 loads, cold cache"`)
+	w.until(`document.activeElement.matches("form.against button")`)
+
+	// A refusal is shown and blocks nothing. The browser would write a real one to the console.
+	w.run(chromedp.Evaluate(`{ const real = fetch; window.fetch = async () => { window.fetch = real; return Response.json({ error: "too long" }, { status: 400 }); };
+		document.querySelector("form.against button").click(); }`, nil))
+	w.until(`document.getElementById("alert").textContent === "too long" && document.querySelector("[aria-busy=true]") === null`)
+	w.run(chromedp.Evaluate(`document.querySelectorAll("form.against button")[1].click()`, nil))
+	w.until(`document.querySelectorAll(".runs section").length > 2 && document.getElementById("alert").hidden`)
 }
 
 // A miss leads to the wanted tool, to what came first instead and why, and from there to the

@@ -1,7 +1,7 @@
 // The page. It asks its own server, and builds every view from elements and text nodes: no text of
 // a catalog is ever read as HTML.
 //
-// Order: asking, building, small parts, lists, the views (search, tokens, findings, costs, misses),
+// Order: asking, building, small parts, lists, the views (search, tokens, findings, costs, model, misses),
 // dialogs, keys, start.
 
 // --- Asking ------------------------------------------------------------------------------------
@@ -40,6 +40,18 @@ function kept(load) {
     }
     return answers.get(key);
   };
+}
+
+// latest runs load for a view, whose last question alone counts: an earlier one that is not answered yet is given up.
+async function latest(view, load) {
+  view.asking?.abort();
+  const { signal } = view.asking = new AbortController();
+  view.element.setAttribute("aria-busy", "true");
+  try {
+    await load(signal);
+  } finally {
+    if (!signal.aborted) view.element.removeAttribute("aria-busy");
+  }
 }
 
 const toolsOf = kept(() => ask("tools"));
@@ -725,31 +737,38 @@ const costs = {
     if (!this.report) await this.load();
   },
 
-  async load() {
-    this.element.setAttribute("aria-busy", "true");
-    this.report = await (this.shape ? ask("costs", { provider: this.provider, shape: this.shape }) : costsOf(this.provider));
-    this.element.removeAttribute("aria-busy");
-    this.show();
+  load() {
+    return latest(this, async (signal) => {
+      const report = await (this.shape ? ask("costs", { provider: this.provider, shape: this.shape }, signal) : costsOf(this.provider));
+      if (signal.aborted) return;
+      this.report = report;
+      this.show();
+    });
+  },
+
+  play(provider, shape) {
+    Object.assign(this, { provider, shape });
+    warn(""); // a kept answer is not asked for
+    this.load().catch((error) => { if (error.name !== "AbortError") warn(error.message); });
   },
 
   show() {
     const { provider, tools, tokens: size, runs, advice } = this.report;
-    const pick = h("select", { class: "pick", "aria-label": "Provider", onchange: () => {
-      this.provider = pick.value;
-      this.load().catch((error) => warn(error.message));
-    } }, state.providers.map((name) => h("option", { value: name, selected: name === this.provider }, name)));
+    const focused = [...this.element.querySelectorAll("select, input, button")].indexOf(document.activeElement);
+    const pick = h("select", { class: "pick", "aria-label": "Provider", onchange: () => this.play(pick.value, this.shape) }, state.providers.map((name) => h("option", { value: name, selected: name === this.provider }, name)));
     const numbers = [["history", 20000], ["calls", 10], ["loads", 3]].map(([label, n], i) => h("label", { class: "dim small" }, label, " ",
       h("input", { type: "number", class: "number", required: true, min: String(Math.min(i, 1)), value: this.shape?.split(",")[i] ?? String(n) })));
     const own = h("form", { class: "against", onsubmit: (event) => {
       event.preventDefault();
-      this.shape = numbers.map((label) => label.lastChild.value).join(",");
-      this.load().catch((error) => warn(error.message));
-    } }, numbers, h("button", { class: "quiet", type: "submit" }, "Play your own shape"));
+      this.play(this.provider, numbers.map((label) => label.lastChild.value).join(","));
+    } }, numbers, h("button", { class: "quiet", type: "submit" }, "Play your own shape"),
+    this.shape && h("button", { class: "quiet", type: "button", onclick: () => this.play(this.provider) }, "Play the usual shapes"));
     this.element.replaceChildren(
       h("div", { class: "against" }, pick, h("span", { class: "dim" }, `${provider.model}, prices of ${provider.date}`)), own,
       h("h2", { class: "advice" }, advice),
       h("p", { class: "dim small" }, `What a conversation costs if all ${whole.format(tools)} tools (about ${whole.format(size)} tokens) are shown, and how much more or less in every other way to show them.`),
       h("div", { class: "runs" }, runs.map((run) => this.run(run))));
+    if (focused >= 0) [...this.element.querySelectorAll("select, input, button")].slice(0, focused + 1).pop()?.focus();
   },
 
   run(run) {
@@ -781,18 +800,14 @@ const model = {
   async open() { if (!this.requests.firstChild) await this.load(); },
 
   async load() {
-    this.element.setAttribute("aria-busy", "true");
-    try {
-      const { requests } = await ask("model", { protocol: this.protocol.value, q: this.query.value });
+    await latest(this, async (signal) => {
+      const { requests } = await ask("model", { protocol: this.protocol.value, q: this.query.value }, signal);
       this.requests.replaceChildren(...requests.map((request, i) => h("section", { class: "seen" },
         h("h2", {}, i === 0 ? "Before the search" : i === requests.length - 1 ? "After it" : "In between"),
         request.parts.map((part) => h("details", { open: i > 0 && part.name === "messages" },
           h("summary", {}, part.name, h("span", { class: "dim" }, ` · ${count(part.bytes, "byte")} · ${count(part.tokens, "token")}`)),
           h("pre", {}, [part.again ? "as before" : "", readable(part.text)].filter(Boolean).join("\n") || "none"))))));
-    } catch (error) {
-      warn(error.message);
-    }
-    this.element.removeAttribute("aria-busy");
+    }).catch((error) => { if (error.name !== "AbortError") warn(error.message); });
   },
 };
 
