@@ -783,9 +783,12 @@ const costs = {
 
 // --- What the model sees -----------------------------------------------------------------------
 
-// readable shows JSON lines with the lines of their texts.
+// hidden are characters that one does not see, or that reorder their neighbours.
+const hidden = /(?!\n)[\p{C}\p{DI}\p{Zl}\p{Zp}]/gu;
+
+// readable shows JSON lines with the lines of their texts. Reading JSON undoes the server's escapes, so they are made anew.
 const readable = (lines) => lines.split("\n").map((line) => {
-  try { return JSON.stringify(JSON.parse(line), null, 1).replaceAll("\\n", "\n").replaceAll('\\"', '"'); } catch { return line; }
+  try { return JSON.stringify(JSON.parse(line), null, 1).replaceAll("\\n", "\n").replaceAll('\\"', '"').replace(hidden, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`); } catch { return line; }
 }).join("\n");
 
 const model = {
