@@ -246,6 +246,11 @@ func TestHostileTexts(t *testing.T) {
 		}
 	}
 	assert.Contains(t, w.text("document.title"), image)
+
+	w = open(t, file(t, "short.jsonl", tool("short", "One \u202etxt"+script, "s"))) // an agent refuses the long name
+	w.view("model")
+	w.until(`document.querySelectorAll(".seen")[1].textContent.includes("One \\u202etxt")`)
+	intact()
 }
 
 // Every view fits every window, and is dark where the reader wants it dark.
