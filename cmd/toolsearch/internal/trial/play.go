@@ -31,6 +31,7 @@ import (
 type way struct {
 	name   string
 	eino   bool // Eino's own package, instead of config
+	shown  cost.Way
 	config toolsearch.Config
 }
 
@@ -42,9 +43,12 @@ func parseWay(name string, tools int) (w way, err error) {
 	base, options, _ := strings.Cut(name, "+")
 	options = "+" + options
 	w = way{name: name, eino: base == "eino"}
-	shown, isKnown := cost.WayNamed(base)
-	w.config.Protocol = shown.Protocol
-	if base == "all" {
+	var isKnown bool
+	if w.shown, isKnown = cost.WayNamed(base); !isKnown {
+		w.shown.All = false // of eino and default
+	}
+	w.config.Protocol = w.shown.Protocol
+	if w.shown.All {
 		w.config.DeferFrom = tools + 1
 	}
 	isKnown = base != "" && (isKnown || w.eino || base == "default")
@@ -74,12 +78,11 @@ const simulatedInstruction = "\nThe tools are simulated. What a call returns is 
 
 // A result is a run, as a line of the journal keeps it. The key event is "run".
 type result struct {
-	Event      string `json:"event"`
-	Key        string `json:"key"` // of the model, the catalog, the task and how it was played
-	Model      string `json:"model"`
-	Way        string `json:"way"`
-	Task       string `json:"task"`
-	Repetition int    `json:"repetition"`
+	Event string `json:"event"`
+	Key   string `json:"key"` // of the model, the catalog, the task and how it was played
+	Model string `json:"model"`
+	Way   string `json:"way"`
+	Task  string `json:"task"`
 
 	Solved   bool               `json:"solved"`
 	Counts   map[string]float64 `json:"counts"`          // by column of the report
@@ -222,7 +225,7 @@ func (b billing[M]) Generate(ctx context.Context, messages []M, opts ...model.Op
 	var said slog.Value
 	used := make(map[string]int)
 	if err == nil {
-		said = eval.ModelCall(b.run.protocol(), answer)
+		said = eval.ModelCall(b.run.way.shown.String(), answer)
 		for _, a := range said.Group() {
 			if a.Value.Kind() == slog.KindInt64 {
 				used[a.Key] = int(a.Value.Int64())
@@ -241,14 +244,6 @@ func (b billing[M]) Generate(ctx context.Context, messages []M, opts ...model.Op
 		}
 	})
 	return answer, err
-}
-
-// protocol names the way as eval.ModelCall wants it.
-func (r *recorder) protocol() string {
-	if strings.HasPrefix(r.way.name, "all") {
-		return "all"
-	}
-	return r.way.config.Protocol.String()
 }
 
 // play plays a task with an agent. Its error is one of the model, which says nothing about the way.

@@ -281,10 +281,9 @@ func (s *subject) bind(ctx context.Context, t tool.BaseTool, destructive bool) {
 // playAll plays what the journal does not have, and returns all results of this trial.
 func (r *trial) playAll(ctx context.Context, chat any) (results []result, err error) {
 	type run struct {
-		way        way
-		task       *task
-		repetition int
-		key        string
+		way  way
+		task *task
+		key  string
 	}
 	definitions, _ := json.Marshal(r.catalog.Tools)
 	old := r.readJournal(ctx)
@@ -298,7 +297,7 @@ func (r *trial) playAll(ctx context.Context, chat any) (results []result, err er
 				if done, ok := old[key]; ok {
 					results = append(results, done)
 				} else {
-					runs = append(runs, run{w, &r.tasks[i], repetition, key})
+					runs = append(runs, run{w, &r.tasks[i], key})
 				}
 			}
 		}
@@ -318,7 +317,7 @@ func (r *trial) playAll(ctx context.Context, chat any) (results []result, err er
 			return nil
 		}
 		p := &recorder{trial: r, way: run.way, ran: make(map[string]bool), result: result{
-			Event: "run", Key: run.key, Model: r.model, Way: run.way.name, Task: run.task.ID, Repetition: run.repetition, Counts: make(map[string]float64),
+			Event: "run", Key: run.key, Model: r.model, Way: run.way.name, Task: run.task.ID, Counts: make(map[string]float64),
 		}}
 		p.log = slog.New(slog.NewJSONHandler(&p.journal, nil))
 		var err error

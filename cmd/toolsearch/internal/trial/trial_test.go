@@ -29,6 +29,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/trial"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/cost"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 const catalog = `{"name":"mail__send","description":"Sends an e-mail","server":"mail","parameters":{"type":"object","properties":{"to":{"type":"string"}},"required":["to"]}}
@@ -164,10 +165,8 @@ func TestTrial(t *testing.T) {
 	}
 	assert.Equal(t, []string{"Take all: it solves 100 %; it is the cheapest of 4 ways whose difference may be noise (sign test over 2 tasks, least p 1.00)."}, r.Advice)
 
-	log, err := os.ReadFile(filepath.Join(dir, "runs.jsonl"))
-	require.NoError(t, err)
-	runs, err := cost.ReadLog(bytes.NewReader(log))
-	require.NoError(t, err)
+	log := testtools.Must(os.ReadFile(filepath.Join(dir, "runs.jsonl")))(t)
+	runs := testtools.Must(cost.ReadLog(bytes.NewReader(log)))(t)
 	assert.Len(t, runs, 16, "runs that cost -log reads")
 	called := make(map[string]string)
 	require.NoError(t, eval.ReadCalls(bytes.NewReader(log), func(conversation string, e toolsearch.Event) {
@@ -184,8 +183,7 @@ func TestTrial(t *testing.T) {
 	again, _, code := run(t, dir, finder, args...)
 	assert.Equal(t, cli.Found, code)
 	assert.Equal(t, whole, again)
-	after, err := os.ReadFile(filepath.Join(dir, "runs.jsonl"))
-	require.NoError(t, err)
+	after := testtools.Must(os.ReadFile(filepath.Join(dir, "runs.jsonl")))(t)
 	assert.Equal(t, bytes.Count(log, []byte(`"event":"run"`)), bytes.Count(after, []byte(`"event":"run"`)))
 }
 
@@ -302,8 +300,7 @@ func TestTasks(t *testing.T) {
 	path := filepath.Join(dir, "tasks.jsonl")
 	_, problems, code := run(t, dir, nil, "-write", path)
 	require.Equal(t, cli.Found, code, problems)
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := testtools.Must(os.ReadFile(path))(t)
 	assert.Equal(t, 4+4+4, bytes.Count(text, []byte("\n")), "a task a tool, and over two and three servers")
 	assert.Contains(t, string(text), `{"id":"mail__send+stocks__price","query":"","gold":["mail__send","stocks__price"],"about":["Sends an e-mail","The price of a share"]}`)
 
@@ -332,9 +329,7 @@ func TestWrongUse(t *testing.T) {
 		want string
 	}{
 		{[]string{"-way", "nothing"}, `no way "nothing"; want all, eino, default or a protocol`},
-		{[]string{"-way", "default+nothing"}, `no way "default+nothing"`},
 		{[]string{"-way", "eino+bm25"}, `no way "eino+bm25"`},
-		{[]string{"-model", "x"}, ""},
 		{[]string{"-model", "x", "-api", "chat"}, "for chat an address, as in x@https://..."},
 		{[]string{"-budget", "1"}, "no price of a is known"},
 		{[]string{"-run"}, "-run wants servers, not a file of tools"},
@@ -342,7 +337,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"-model", "manual", "-way", "native_deferred"}, "you cannot search as a provider does"},
 	} {
 		_, problems, code := run(t, dir, finder, tt.args...)
-		assert.Equal(t, tt.want != "", code == cli.Failed, tt.args)
+		assert.Equal(t, cli.Failed, code, tt.args)
 		assert.Contains(t, problems, tt.want)
 	}
 }
@@ -362,8 +357,7 @@ func TestManual(t *testing.T) {
 		})
 		ended <- errors.Join(err, buffer.Flush(), printed.Close())
 	}()
-	line, err := bufio.NewReader(stderr).ReadString('\n')
-	require.NoError(t, err)
+	line := testtools.Must(bufio.NewReader(stderr).ReadString('\n'))(t)
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+/[\w-]+/`).FindString(line)
 	require.NotEmpty(t, address)
 	ask := func(method, path, body string) (int, string) {
@@ -375,9 +369,7 @@ func TestManual(t *testing.T) {
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		return response.StatusCode, string(text)
+		return response.StatusCode, string(testtools.Must(io.ReadAll(response.Body))(t))
 	}
 	_, text := ask("GET", "next", "")
 	assert.Contains(t, text, "== user\nsend an e-mail to Ann\n")
