@@ -41,18 +41,16 @@ const listTokens = 600
 // parseWay reads a way: all, eino, default or a protocol, then a searcher and groups, each after a plus sign.
 func parseWay(name string, tools int) (w way, err error) {
 	base, options, _ := strings.Cut(name, "+")
-	options = "+" + options
 	w = way{name: name, eino: base == "eino"}
-	var isKnown bool
-	if w.shown, isKnown = cost.WayNamed(base); !isKnown {
-		w.shown.All = false // of eino and default
+	if w.eino || base == "default" {
+		base = toolsearch.ProtocolToolSearch.String()
 	}
-	w.config.Protocol = w.shown.Protocol
-	if w.shown.All {
+	var isKnown bool
+	w.shown, isKnown = cost.WayNamed(base)
+	if w.config.Protocol = w.shown.Protocol; w.shown.All {
 		w.config.DeferFrom = tools + 1
 	}
-	isKnown = base != "" && (isKnown || w.eino || base == "default")
-	searcher, isGrouped := strings.CutSuffix(options, "+groups")
+	searcher, isGrouped := strings.CutSuffix("+"+options, "+groups")
 	if isGrouped {
 		w.config.Reminder.MaxTokens = listTokens
 	}
@@ -62,7 +60,8 @@ func parseWay(name string, tools int) (w way, err error) {
 			w.config.Index = s.Index
 		}
 	}
-	if isPlain := searcher == "" && !isGrouped; !isKnown || !isPlain && (base == "all" || w.eino) || searcher != "" && w.config.Index == nil {
+	if isPlain := searcher == "" && !isGrouped; !isKnown || base == "" || !isPlain && (base == "all" || w.eino) ||
+		searcher != "" && w.config.Index == nil {
 		return w, fmt.Errorf("no way %q; want all, eino, default or a protocol such as dispatch, the last two with +SEARCHER or +groups", name)
 	}
 	return w, nil
@@ -159,14 +158,18 @@ func (s *subject) InvokableRun(ctx context.Context, arguments string, opts ...to
 	if problem, _ := s.run.schemas.Problem(ctx, s.doc, s.info, arguments); problem != "" && s.real == nil { // as a server would
 		return "error: " + problem, nil
 	}
+	answer := s.answer
+	if s.real != nil {
+		var err error
+		if answer, err = s.real.InvokableRun(ctx, arguments, opts...); err != nil || strings.HasPrefix(answer, "error: ") {
+			return answer, err // as package mcp says that a call failed, which does not count as run
+		}
+	}
 	s.run.do(func(to *result) {
 		s.run.ran[compose.GetToolCallID(ctx)] = true
 		to.Ran = append(to.Ran, call{s.info.Name, arguments})
 	})
-	if s.real != nil {
-		return s.real.InvokableRun(ctx, arguments, opts...)
-	}
-	return s.answer, nil
+	return answer, nil
 }
 
 // watch sees the results of calls: those that ran no tool, and what Eino's package found.

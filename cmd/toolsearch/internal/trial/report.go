@@ -56,8 +56,6 @@ type wayRow struct {
 	byTask []float64 // solved, in the order of the tasks; -1 without a run
 }
 
-const maxNotes = 20 // of a way
-
 // A toolRow says what became of a tool in the runs of tasks that need it.
 type toolRow struct {
 	Tool   string `json:"tool"`
@@ -96,7 +94,7 @@ func (r *trial) reportOf(results []result) *report {
 					row.Means[c.name] += result.Counts[c.name]
 				}
 				for _, text := range slices.Concat(result.Refused, result.Failures) {
-					if len(row.Notes) < maxNotes && !slices.Contains(row.Notes, text) {
+					if len(row.Notes) < 20 && !slices.Contains(row.Notes, text) {
 						row.Notes = append(row.Notes, text)
 					}
 				}
@@ -183,8 +181,6 @@ func compare(one, other *wayRow) pair {
 	return p
 }
 
-const sure = 0.05 // the largest p of a difference that is no noise
-
 // cheaper orders ways by what they cost.
 func cheaper(a, b wayRow) int {
 	return cmp.Or(cmp.Compare(a.Means[dollars], b.Means[dollars]), cmp.Compare(a.Means[input]+a.Means[output], b.Means[input]+b.Means[output]))
@@ -201,7 +197,7 @@ func (r *report) take() []string {
 	var worse []string
 	least := 1.0
 	for _, w := range played {
-		if p := compare(&best, &w).P; p < sure {
+		if p := compare(&best, &w).P; p < 0.05 {
 			worse = append(worse, fmt.Sprintf("%s (p = %.3f)", w.Way, p))
 		} else {
 			good, least = append(good, w), min(least, p)

@@ -147,7 +147,7 @@ func Trial(ctx context.Context, call *cli.Call, args []string, connect Connect) 
 		}
 		chat = cli.Must(connect(ctx, address))
 	}
-	results, err := r.playAll(ctx, chat)
+	results, err := r.playAll(ctx, chat, address.URL)
 	out := r.reportOf(results)
 	if r.svg != "" {
 		cli.Check(draw(out, r.svg))
@@ -279,20 +279,23 @@ func (s *subject) bind(ctx context.Context, t tool.BaseTool, destructive bool) {
 }
 
 // playAll plays what the journal does not have, and returns all results of this trial.
-func (r *trial) playAll(ctx context.Context, chat any) (results []result, err error) {
+func (r *trial) playAll(ctx context.Context, chat any, url string) (results []result, err error) {
 	type run struct {
 		way  way
 		task *task
 		key  string
 	}
-	definitions, _ := json.Marshal(r.catalog.Tools)
+	var definitions []byte
+	for _, info := range r.catalog.Tools {
+		definitions = fmt.Appendf(definitions, "%s\n%s\n%s\n", info.Name, info.Desc, schemacheck.JSON(info))
+	}
 	old := r.readJournal(ctx)
 	var runs []run
 	for repetition := range r.n { // a trial that is cut off has played every way
 		for i := range r.tasks {
 			for _, w := range r.ways {
 				text, _ := json.Marshal(r.tasks[i])
-				sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%d\n%t\n%t", definitions, r.model, w.name, text, repetition, r.real, r.destructive))
+				sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s@%s\n%s\n%s\n%d\n%t\n%t", definitions, r.model, url, w.name, text, repetition, r.real, r.destructive))
 				key := fmt.Sprintf("%x", sum[:12])
 				if done, ok := old[key]; ok {
 					results = append(results, done)

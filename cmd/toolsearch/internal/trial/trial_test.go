@@ -265,7 +265,7 @@ func TestRun(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				ran = append(ran, name)
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "done by " + name}}}, nil
+				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "done by " + name}}, IsError: name == "plain"}, nil
 			})
 	}
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
@@ -291,8 +291,9 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, []string{"plain: " + barred, "wipe: " + barred}, r.Ways[0].Notes)
 	answers = nil
 	r = reported(t, dir, caller, "-way", "all", "-run", "-destructive")
-	assert.Equal(t, []string{"done by look", "done by wipe", "done by plain"}, answers)
-	assert.Equal(t, 1.0, r.Ways[0].Solved)
+	assert.Equal(t, []string{"done by look", "done by wipe", "error: done by plain"}, answers)
+	assert.Equal(t, []string{"plain: error: done by plain"}, r.Ways[0].Notes, "a failed call is not counted as run")
+	assert.Zero(t, r.Ways[0].Solved)
 }
 
 func TestTasks(t *testing.T) {
