@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,7 +34,8 @@ import (
 
 // A manual is a model that somebody plays. Its requests come one after the other.
 type manual struct {
-	address string
+	model.BaseModel[*schema.Message] // its Stream, which trials do not call
+	address                          string
 
 	mu     sync.Mutex
 	before map[string]int // how often the request before this one had a block
@@ -98,15 +100,18 @@ func (m *manual) Generate(ctx context.Context, input []*schema.Message, opts ...
 		add("tool "+info.Name, info.Desc+"\n"+schemacheck.JSON(info))
 	}
 	m.mu.Lock()
-	seen := make(map[string]int)
+	seen, own := make(map[string]int), string(schema.Assistant)
+	isFirst := !slices.ContainsFunc(now, func(b block) bool { return b.Title == own })
 	for i, b := range now {
 		key := b.Title + "\n" + b.Text
 		seen[key]++
-		now[i].New = seen[key] > m.before[key] && b.Title != string(schema.Assistant) // which are the player's own
+		now[i].New = isFirst || seen[key] > m.before[key] && b.Title != own
+	}
+	if m.open == nil { // else nobody has replied to the request before
+		close(m.asked)
 	}
 	reply := make(chan *schema.Message, 1)
 	m.before, m.open, m.reply = seen, now, reply
-	close(m.asked)
 	m.mu.Unlock()
 	select {
 	case answer := <-reply:
@@ -115,12 +120,6 @@ func (m *manual) Generate(ctx context.Context, input []*schema.Message, opts ...
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// Stream implements model.BaseModel.
-func (m *manual) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
-	answer, err := m.Generate(ctx, input, opts...)
-	return schema.StreamReaderFromArray([]*schema.Message{answer}), err
 }
 
 // next writes the request that waits, as text: what is new in it in full.
