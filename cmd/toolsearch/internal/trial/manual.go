@@ -115,7 +115,7 @@ func (m *manual) Generate(ctx context.Context, input []*schema.Message, opts ...
 	m.mu.Unlock()
 	select {
 	case answer := <-reply:
-		answer.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: size, CompletionTokens: tokens.Of(answer.Content)}}
+		answer.ResponseMeta.Usage.PromptTokens = size
 		return answer, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -175,7 +175,8 @@ func (m *manual) take(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `want {"calls": [{"name": "...", "arguments": {...}}]} or {"say": "..."}; in the page's field, the list of calls alone`, http.StatusBadRequest)
 		return
 	}
-	answer := schema.AssistantMessage(reply.Say, nil)
+	usage := &schema.TokenUsage{CompletionTokens: tokens.Of(body)} // estimates
+	answer := &schema.Message{Role: schema.Assistant, Content: reply.Say, ResponseMeta: &schema.ResponseMeta{Usage: usage}}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.open == nil {
