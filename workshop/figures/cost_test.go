@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"context"
@@ -63,7 +63,7 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending) {
 	middleware := must(toolsearch.New(ctx, &config))
 	turns := conversations[config.Protocol]
 	model := toolsearchtest.NewModel[*schema.Message](append(turns[:len(turns):len(turns)], toolsearchtest.Say("Done."))...)
-	check(agents.Run(ctx, &adk.ChatModelAgentConfig{
+	must(0, agents.Run(ctx, &adk.ChatModelAgentConfig{
 		Name: "helper", Description: "Helps", Model: model, Handlers: []adk.ChatModelAgentMiddleware{middleware},
 	}, []adk.Message{schema.UserMessage(question)}))
 	requests := model.Requests()

@@ -1,9 +1,9 @@
-package main
+package figures
 
 import (
-	"context"
 	"fmt"
 	"strings"
+	"testing"
 
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
@@ -23,10 +23,10 @@ const marker = "<!-- measured: "
 type table = map[string][]string
 
 // measure returns the tables by name.
-func measure(ctx context.Context, root string) map[string]table {
-	tools := services.Infos()
+func measure(t *testing.T) map[string]table {
+	ctx, tools := t.Context(), services.Infos()
 	tables := map[string]table{
-		"protocols": {}, "settings": {}, "searchers": searcherRows(root), "bills": bills(ctx, tools), "protocol-bills": protocolBills(ctx, tools),
+		"protocols": {}, "settings": {}, "searchers": searcherRows(t), "bills": bills(ctx, tools), "protocol-bills": protocolBills(ctx, tools),
 		"advice": advice(ctx, tools), "ideas": ideaRows(ctx, tools), "ideas-400": ideaRows(ctx, cost.Tools(400, 120)), // a larger catalog
 	}
 	for name, protocol := range map[string]toolsearch.Protocol{
@@ -56,18 +56,12 @@ func measure(ctx context.Context, root string) map[string]table {
 // notMeasured stands for a number that workshop/benchmarks/results.json does not have.
 const notMeasured = "–"
 
-func searcherRows(root string) table {
-	rows, r := table{}, readResults(root)
-	for _, name := range []string{"Keyword", "BM25", "Fuzzy", "Similarity", "Regexp"} {
-		recall := notMeasured
-		if name != "Regexp" {
-			percent, _, _ := r.recall(name)
-			recall = fmt.Sprintf("%.1f", percent)
-		}
-		rows["`"+name+"`"] = cells(recall, r.latency(name))
-	}
-	for _, name := range []string{"`Embedding(e)`", "`Hybrid(BM25, Embedding(e))`", "`Hybrid(BM25, LSA)`", "`Retriever(r)`"} {
-		rows[name] = cells(notMeasured, notMeasured)
+func searcherRows(t *testing.T) table {
+	rows, r := table{}, readResults(t)
+	for _, name := range []string{"Keyword", "BM25", "Fuzzy", "Similarity", "Regexp",
+		"Embedding(e)", "Hybrid(BM25, Embedding(e))", "Hybrid(BM25, LSA)", "Retriever(r)"} {
+		percent, _, _ := r.recall(name)
+		rows["`"+name+"`"] = cells(percent, r.latency(name))
 	}
 	return rows
 }
@@ -124,4 +118,11 @@ func fillRow(row string, numbers table) (string, error) {
 	copy(parts[len(parts)-len(values):], values)
 	parts[len(parts)-1] += " |\n"
 	return strings.Join(parts, " | "), nil
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
