@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -90,7 +91,7 @@ func words(name string) string {
 	return b.String()
 }
 
-// bleveSearcher runs goroutines, so it must be closed after use.
+// bleveSearcher runs goroutines, so it must be closed after use. It knows no Filter, since no benchmark has one.
 type bleveSearcher struct {
 	index bleve.Index
 	docs  int
@@ -99,11 +100,7 @@ type bleveSearcher struct {
 func (s *bleveSearcher) Close() error { return s.index.Close() }
 
 func (s *bleveSearcher) Search(ctx context.Context, q search.Query) (search.Hits, error) {
-	limit := q.Limit
-	if limit == 0 || q.Allowed != nil { // tools that are not allowed are dropped below
-		limit = s.docs
-	}
-	request := bleve.NewSearchRequestOptions(bleveQuery(q), limit, 0, false)
+	request := bleve.NewSearchRequestOptions(bleveQuery(q), cmp.Or(q.Limit, s.docs), 0, false)
 	result, err := s.index.SearchInContext(ctx, request)
 	if err != nil {
 		return search.Hits{}, err
@@ -114,15 +111,7 @@ func (s *bleveSearcher) Search(ctx context.Context, q search.Query) (search.Hits
 		if err != nil {
 			return search.Hits{}, err
 		}
-		if q.Allows(doc) {
-			found.Hits = append(found.Hits, search.Hit{Doc: doc, Score: hit.Score})
-		}
-	}
-	if q.Allowed != nil {
-		found.Total = len(found.Hits)
-		if q.Limit > 0 {
-			found.Hits = found.Hits[:min(q.Limit, found.Total)]
-		}
+		found.Hits = append(found.Hits, search.Hit{Doc: doc, Score: hit.Score})
 	}
 	return found, nil
 }

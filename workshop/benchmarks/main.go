@@ -32,28 +32,18 @@ func main() {
 	sizes := flag.String("sizes", "100,1000,10000,100000", "numbers of tools, separated by commas")
 	from := flag.String("from", "", "results.json of an earlier run: write BENCHMARKS.md again without measuring")
 	flag.Parse()
-	r := &Results{}
+	r, ctx := &Results{Environment: ThisEnvironment()}, context.Background()
 	if *from != "" {
-		check(json.Unmarshal(must(os.ReadFile(*from)), r))
+		check(json.Unmarshal(must(os.ReadFile(*from)), &r))
 	} else {
-		r = measure(context.Background(), *sizes)
+		for size := range strings.SplitSeq(*sizes, ",") {
+			prepare, speeds := MeasureSpeed(ctx, must(strconv.Atoi(size)))
+			r.Prepare, r.Speed = append(r.Prepare, prepare), append(r.Speed, speeds...)
+		}
+		r.Quality = MeasureQuality(ctx, publicDir())
 	}
 	check(os.WriteFile("results.json", append(must(json.MarshalIndent(r, "", "\t")), '\n'), 0o666))
 	check(os.WriteFile(filepath.Join(root, "BENCHMARKS.md"), Markdown(r), 0o666))
-}
-
-// measure measures over catalogs of some sizes, which are separated by commas.
-func measure(ctx context.Context, sizes string) *Results {
-	r := &Results{Environment: ThisEnvironment()}
-	r.Environment.Load[0] = LoadAverage()
-	for size := range strings.SplitSeq(sizes, ",") {
-		prepare, speeds := MeasureSpeed(ctx, must(strconv.Atoi(size)))
-		r.Prepare = append(r.Prepare, prepare)
-		r.Speed = append(r.Speed, speeds...)
-	}
-	r.Environment.Load[1] = LoadAverage()
-	r.Quality = MeasureQuality(ctx, publicDir())
-	return r
 }
 
 func progress(format string, values ...any) { fmt.Fprintf(os.Stderr, format+"\n", values...) }

@@ -47,13 +47,6 @@ func environment(e Environment) string {
 	for _, m := range e.Modules {
 		fmt.Fprintf(&b, "- %s\n", m)
 	}
-	if e.Load[0] > 0 {
-		fmt.Fprintf(&b, "- load average %.1f before and %.1f at the end", e.Load[0], e.Load[1])
-		if max(e.Load[0], e.Load[1]) > 1.5*float64(e.Procs) {
-			fmt.Fprint(&b, ": other programs used the machine. Calls longer than a time slice suffer most,\n  so the ratios against Eino are larger than on a quiet machine")
-		}
-		fmt.Fprintln(&b)
-	}
 	return b.String()
 }
 

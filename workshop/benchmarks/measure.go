@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -30,8 +29,7 @@ type Results struct {
 type Environment struct {
 	Go, System, CPU string
 	Procs           int
-	Modules         []string   // path and version
-	Load            [2]float64 // load average before and at the end; zero means not known
+	Modules         []string // path and version
 }
 
 // Prepare is the time to turn tools into documents. Every index but Eino's needs that first.
@@ -223,14 +221,6 @@ func ThisEnvironment() Environment {
 	}
 	slices.Sort(e.Modules)
 	return e
-}
-
-// LoadAverage returns Linux's load average of the last minute, and zero on other systems.
-func LoadAverage() float64 {
-	var load float64
-	text, _ := os.ReadFile("/proc/loadavg")
-	_, _ = fmt.Sscan(string(text), &load)
-	return load
 }
 
 // cpuModel matches the processor's model in Linux's /proc/cpuinfo.

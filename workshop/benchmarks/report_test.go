@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // someResults returns made-up results.
 func someResults() *Results {
 	r := &Results{
-		Environment: Environment{Go: "go1.99", System: "plan9/amd64", Procs: 3, Load: [2]float64{1.25, 9}, Modules: []string{"github.com/cloudwego/eino v0.0.1"}},
+		Environment: Environment{Go: "go1.99", System: "plan9/amd64", Procs: 3, Modules: []string{"github.com/cloudwego/eino v0.0.1"}},
 		Prepare:     []Prepare{{100, 40 * time.Microsecond}, {1000, 400 * time.Microsecond}},
 	}
 	for i, name := range []string{"Eino", "Keyword", "BM25", "bleve", "New & untold"} {
