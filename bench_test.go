@@ -25,6 +25,21 @@ var benchQueries = []string{
 	`{"query":"+github list pull requests","max_results":10}`, `{"query":"read the content of a file"}`,
 }
 
+// benchCatalog has names and descriptions like those of real servers: few distinct words that recur.
+func benchCatalog(size int) []*schema.ToolInfo {
+	services, verbs := strings.Fields("github slack jira gmail notion stripe"), strings.Fields("create get list update delete search send")
+	nouns := strings.Fields("issue message file pull_request channel user page event invoice branch comment")
+	infos := make([]*schema.ToolInfo, size)
+	for i := range infos {
+		service, verb, noun := services[i%len(services)], verbs[i%len(verbs)], nouns[i%len(nouns)]
+		infos[i] = &schema.ToolInfo{
+			Name: fmt.Sprintf("mcp__%s%d__%s_%s_%d", service, i%97, verb, noun, i),
+			Desc: fmt.Sprintf("%ss a %s of the given workspace, with an optional filter by owner. Read the content of code K%d.", verb, noun, i%4096),
+		}
+	}
+	return infos
+}
+
 // BenchmarkState measures the work before a model call, late in a long conversation, and the same work of Eino's package.
 // Machines are noisy, so compare the two by their ratio. The module workshop/benchmarks measures searches.
 //
@@ -37,7 +52,7 @@ func BenchmarkState(b *testing.B) {
 func benchmarkState[M adk.MessageType](b *testing.B) {
 	ctx := context.Background()
 	for _, size := range []int{1_000, 10_000} {
-		infos := testtools.BenchCatalog(size)
+		infos := benchCatalog(size)
 		tools := make([]tool.BaseTool, size)
 		for i, info := range infos {
 			tools[i] = &testtools.PlainTool{Of: info}
@@ -85,7 +100,7 @@ func TestKeywordAllocatesLittle(t *testing.T) {
 		t.Skip("the race detector allocates too")
 	}
 	ctx := context.Background()
-	catalog := testtools.Must(toolsearch.NewCatalogFromInfos(ctx, testtools.BenchCatalog(2_000), nil))(t)
+	catalog := testtools.Must(toolsearch.NewCatalogFromInfos(ctx, benchCatalog(2_000), nil))(t)
 	searchTool := catalog.Tool()
 	for _, arguments := range benchQueries {
 		var failure error

@@ -120,7 +120,7 @@ func TestBM25Workers(t *testing.T) {
 		return searcherOf(t, search.BM25, docs...)
 	}
 	one, many := build(1), build(7)
-	for _, word := range append(testtools.Words, docs[0].Name, docs[len(docs)-1].Name) {
+	for _, word := range append(words, docs[0].Name, docs[len(docs)-1].Name) {
 		q := search.ParseQuery(word)
 		assert.Equal(t, hitsOf(t, one, q), hitsOf(t, many, q), "%q: by the index of one worker, and of seven", word)
 	}
@@ -151,7 +151,7 @@ func TestBM25Score(t *testing.T) {
 func bm25Text(random *rand.Rand, docs []search.Document) string {
 	var b strings.Builder
 	for range 1 + random.IntN(12) {
-		word := testtools.Pick(random, append(testtools.Words, docs[random.IntN(len(docs))].Name, "2024", "details", "创建日历事件", "MongoDB", "webpage"))
+		word := testtools.Pick(random, append(words, docs[random.IntN(len(docs))].Name, "2024", "details", "创建日历事件", "MongoDB", "webpage"))
 		if at := 1 + random.IntN(len(word)); random.IntN(4) == 0 {
 			word = word[:at-1] + word[at:] // a letter is missing
 		}

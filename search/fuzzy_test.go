@@ -84,11 +84,11 @@ func TestFuzzyIsASearcher(t *testing.T) {
 		if i := random.IntN(len(runes)); random.IntN(2) == 0 {
 			runes[i] = 'x'
 		}
-		return string(runes) + " " + testtools.Pick(random, testtools.Words) + testtools.Pick(random, []string{"", "", " +" + testtools.Pick(random, testtools.Words)})
+		return string(runes) + " " + testtools.Pick(random, words) + testtools.Pick(random, []string{"", "", " +" + testtools.Pick(random, words)})
 	}
 	checkSearcher(t, search.FuzzyOptions{MaxHits: -1}.Index, ask)
 	checkSearcher(t, search.FuzzyOptions{MaxHits: -1, MinLikeness: 0.4}.Index, func(random *rand.Rand, _ []search.Document) string {
-		return testtools.Pick(random, testtools.Words) + " " + testtools.Pick(random, []string{"mesage", "usr", "cmt", "isue", "+fiel", "calender"})
+		return testtools.Pick(random, words) + " " + testtools.Pick(random, []string{"mesage", "usr", "cmt", "isue", "+fiel", "calender"})
 	})
 	checkHostile(t, search.Fuzzy)
 }

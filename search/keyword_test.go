@@ -66,7 +66,7 @@ func TestKeywordIsASearcher(t *testing.T) {
 		for i, d := range docs {
 			infos[i] = d.Info
 		}
-		return testtools.RandomQuery(random, infos)
+		return randomQuery(random, infos)
 	})
 }
 
@@ -99,10 +99,10 @@ func againstOracle(t *testing.T, infos []*schema.ToolInfo) func(query string, li
 func TestKeywordEqualsOracle(t *testing.T) {
 	for seed := range uint64(testtools.Rounds(15, 4)) {
 		random := rand.New(rand.NewPCG(seed, 7))
-		infos := testtools.RandomCatalog(random, 1+random.IntN(300))
+		infos := randomCatalog(random, 1+random.IntN(300))
 		check := againstOracle(t, infos)
 		for range 150 {
-			check(testtools.RandomQuery(random, infos), 1+random.IntN(50))
+			check(randomQuery(random, infos), 1+random.IntN(50))
 		}
 	}
 }

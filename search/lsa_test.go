@@ -78,7 +78,7 @@ func TestLSAReadsWordsAsBM25(t *testing.T) {
 func TestLSAIsDeterministic(t *testing.T) {
 	docs := randomDocs(rand.New(rand.NewPCG(3, 1)), 700) // several workers from 512 on
 	one, other := searcherOf(t, search.LSA, docs...), searcherOf(t, search.LSA, docs...)
-	for _, word := range testtools.Words {
+	for _, word := range words {
 		q := search.ParseQuery(word)
 		assert.Equal(t, hitsOf(t, one, q), hitsOf(t, other, q), word)
 	}
@@ -95,7 +95,7 @@ func TestLSAExplain(t *testing.T) {
 
 func TestLSAKeepsTheContractOnRandomCatalogs(t *testing.T) {
 	checkSearcher(t, search.LSA, func(random *rand.Rand, docs []search.Document) string {
-		return testtools.Pick(random, testtools.Words) + " " + testtools.Pick(random, docs).Name
+		return testtools.Pick(random, words) + " " + testtools.Pick(random, docs).Name
 	})
 }
 

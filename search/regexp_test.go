@@ -113,7 +113,7 @@ func TestRegexpIsASearcher(t *testing.T) {
 		runes := []rune(testtools.Pick(random, docs).Name)
 		i := random.IntN(len(runes))
 		return strings.TrimSpace(testtools.Pick(random, []string{"", "^", ".*"}) + regexp.QuoteMeta(string(runes[i:i+random.IntN(len(runes)-i)+1])) +
-			testtools.Pick(random, []string{"", ".*", "|" + regexp.QuoteMeta(testtools.Pick(random, testtools.Words)), "?", "$"}))
+			testtools.Pick(random, []string{"", ".*", "|" + regexp.QuoteMeta(testtools.Pick(random, words)), "?", "$"}))
 	}
 	checkSearcher(t, search.Regexp, ask)
 	checkSearcher(t, search.RegexpOptions{Descriptions: true}.Index, ask)

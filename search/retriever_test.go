@@ -85,7 +85,7 @@ func inEngine(ctx context.Context, docs []search.Document) (search.Searcher, err
 
 func TestRetrieverAnswersAsPromised(t *testing.T) {
 	checkSearcher(t, inEngine, func(random *rand.Rand, _ []search.Document) string {
-		return testtools.Pick(random, []string{"", "+"}) + testtools.Pick(random, testtools.Words) + " " + testtools.Pick(random, testtools.Words)
+		return testtools.Pick(random, []string{"", "+"}) + testtools.Pick(random, words) + " " + testtools.Pick(random, words)
 	})
 	checkHostile(t, inEngine)
 }

@@ -105,12 +105,62 @@ func assertList[T any](t testing.TB, want, got []T, msgAndArgs ...any) {
 	assert.Equal(t, want, got, msgAndArgs...)
 }
 
+// words are pieces of names, descriptions and queries, some of them odd.
+var words = strings.Fields(`create get list delete update send search issue issues message file files user users pull
+	request branch commit HTTP URL api v2 Notebook Edit read write a the in of to İstanbul straße ЖУК жук 日历 创建 x1 2
+	e.g. and/or "quoted" (see)`)
+
+var blanks = []string{" ", "  ", "\t", "\n", "\u00a0", "\u2003", "\u0085"}
+
+func randomWords(random *rand.Rand, most int) (list []string) {
+	for range random.IntN(most + 1) {
+		word := testtools.Pick(random, words)
+		list = append(list, testtools.Pick(random, []string{word, word, word, strings.ToUpper(word)}))
+	}
+	return list
+}
+
+// randomCatalog returns tools whose names and descriptions share pieces, so that queries find several.
+func randomCatalog(random *rand.Rand, size int) (infos []*schema.ToolInfo) {
+	taken := map[string]bool{"tool_search": true}
+	for range size {
+		name := testtools.Pick(random, []string{"mcp__github__", "mcp__Jira__", "mcp__a.b__", "mcp__日历__", "_", ""}) +
+			testtools.Pick(random, words) + strings.Join(randomWords(random, 3), testtools.Pick(random, []string{"_", "_", "___", "-", ".", " ", ""}))
+		text := strings.Join(randomWords(random, 12), testtools.Pick(random, blanks))
+		if random.IntN(20) == 0 {
+			text += "bad \xff bytes\xc3"
+		}
+		if !taken[name] {
+			infos = append(infos, &schema.ToolInfo{Name: name, Desc: text})
+		}
+		taken[name] = true
+	}
+	return infos
+}
+
+// randomQuery returns a query that may find some of the tools.
+func randomQuery(random *rand.Rand, infos []*schema.ToolInfo) string {
+	list := []string{testtools.Pick(random, words)}
+	for _, word := range randomWords(random, 4) {
+		switch random.IntN(6) {
+		case 0: // a piece of a name, underscores and all, or of a word
+			runes := []rune(testtools.Pick(random, []string{testtools.Pick(random, infos).Name, word}))
+			from := random.IntN(len(runes))
+			word = string(runes[from : from+1+random.IntN(len(runes)-from)])
+		case 1:
+			word = testtools.Pick(random, []string{"_", "__", "-", ".", "+", "++a", "e_", "_a", "s__c"})
+		}
+		list = append(list, testtools.Pick(random, []string{word, word, word, "+" + word, word + " " + word}))
+	}
+	return strings.Join(list, testtools.Pick(random, blanks))
+}
+
 func randomDocs(random *rand.Rand, size int) []search.Document {
 	var docs []search.Document
-	for i, info := range testtools.RandomCatalog(random, size) {
+	for i, info := range randomCatalog(random, size) {
 		d := doc(info.Name, info.Desc)
 		d.Namespace, d.NamespaceDescription = []string{"", "one", "two"}[i%3], []string{"", "Files and branches of users", ""}[i%3]
-		d.Hint = testtools.Pick(random, append(testtools.Words, "", ""))
+		d.Hint = testtools.Pick(random, append(words, "", ""))
 		docs = append(docs, d)
 	}
 	return docs
@@ -121,7 +171,7 @@ func nameOrWords(random *rand.Rand, docs []search.Document) string {
 	if random.IntN(4) == 0 {
 		return testtools.Pick(random, docs).Name
 	}
-	first, second := testtools.Pick(random, testtools.Words), testtools.Pick(random, testtools.Words)
+	first, second := testtools.Pick(random, words), testtools.Pick(random, words)
 	return testtools.Pick(random, []string{"", "", "+"}) + first + " " + second
 }
 

@@ -146,7 +146,7 @@ func TestSimilarityIsASearcher(t *testing.T) {
 		if random.IntN(3) == 0 {
 			return testtools.Pick(random, docs).Description
 		}
-		return testtools.Pick(random, docs).Name + " " + testtools.Pick(random, testtools.Words) + testtools.Pick(random, []string{"", " +" + testtools.Pick(random, testtools.Words)})
+		return testtools.Pick(random, docs).Name + " " + testtools.Pick(random, words) + testtools.Pick(random, []string{"", " +" + testtools.Pick(random, words)})
 	}
 	checkSearcher(t, search.Similarity, ask)
 	checkSearcher(t, search.SimilarityOptions{Floor: 0.3, WordBonus: -1}.Index, ask)
