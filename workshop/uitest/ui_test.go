@@ -153,6 +153,9 @@ func TestModelAndShape(t *testing.T) {
 	w.until(`document.querySelectorAll(".seen")[1].textContent.includes("books_search")`)
 	w.run(chromedp.SetValue("[aria-label=Protocol]", "dispatch"), chromedp.Evaluate(`document.querySelector("[aria-label=Protocol]").dispatchEvent(new Event("change"))`, nil))
 	w.until(`document.querySelector(".seen").textContent.includes("call_tool")`)
+	w.until(`document.querySelector(".seen").textContent.includes("books_renew")`)
+	w.run(chromedp.SetValue("[aria-label^='What a Filter']", "books_search, train:*"), chromedp.Evaluate(`document.querySelector("[aria-label^='What a Filter']").dispatchEvent(new Event("change"))`, nil))
+	w.until(`!document.querySelector(".seen").textContent.includes("books_renew") && document.querySelector(".seen").textContent.includes("train__")`)
 
 	w.run(chromedp.Evaluate(`location.hash = "costs"`, nil))
 	w.until(`document.querySelectorAll(".runs section").length > 2`)

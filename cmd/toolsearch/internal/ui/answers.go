@@ -34,7 +34,8 @@ import (
 //	api/tools                     every tool with its tokens
 //	api/findings                  what to fix
 //	api/costs?provider=&shape=    what conversations cost; shape is a value of cost -shape, or nothing
-//	api/model?protocol=&q=        what the model sees before a search and after it
+//	api/model?protocol=&q=&may=   what the model sees before a search and after it; may has patterns of the tools that a
+//	                              Filter passes, or nothing
 //	api/eval?searcher=            metrics, and the queries with their ranks
 //
 // A tool's id is its place in the catalog, so that no text from outside is a part of an address. 202
@@ -276,13 +277,18 @@ func protocols() (names []string) {
 // model plays a conversation in which the model searches once.
 func (s *site) model(ctx context.Context, r *http.Request) (any, error) {
 	way, ok := cost.WayNamed(r.FormValue("protocol"))
-	query := r.FormValue("q")
-	if !ok || query == "" || len(query) > search.MaxQueryBytes {
+	query, may := r.FormValue("q"), r.FormValue("may")
+	if !ok || query == "" || len(query) > search.MaxQueryBytes || len(may) > search.MaxQueryBytes {
 		return nil, &refusal{http.StatusBadRequest, "want a protocol and a query"}
+	}
+	config := way.Config(len(s.Tools))
+	config.Annotate = s.catalog.Annotate
+	if may != "" {
+		config.Filter = toolsearch.FilterTools(nil, strings.FieldsFunc(may, func(r rune) bool { return r == ',' || r == ' ' }))
 	}
 	var played *cost.Replayed
 	if _, err := s.inTurn(ctx, "the protocol "+way.String(), func() (_ any, err error) {
-		played, err = cost.Replay(ctx, s.catalog.Tools, way.Config(len(s.Tools)), cost.WireChat, cost.Conversation{
+		played, err = cost.Replay(ctx, s.catalog.Tools, config, cost.WireChat, cost.Conversation{
 			Question: query, Steps: []cost.Step{{Query: query}},
 		})
 		return nil, err

@@ -796,15 +796,16 @@ const model = {
   build() {
     this.protocol = h("select", { class: "pick", "aria-label": "Protocol", onchange: () => this.load() }, state.protocols.map((name) => h("option", { value: name }, name)));
     this.query = h("input", { type: "search", "aria-label": "What the model searches for", value: state.examples[0], onchange: () => this.load() });
+    this.may = h("input", { type: "search", "aria-label": "What a Filter lets the user have", placeholder: "all tools, or those of github:*, tag:read-only", onchange: () => this.load() });
     this.requests = h("div", {});
-    this.element = h("div", {}, h("div", { class: "against" }, this.protocol, h("div", { class: "field less wide" }, this.query)), this.requests);
+    this.element = h("div", {}, h("div", { class: "against" }, this.protocol, [this.query, this.may].map((input) => h("div", { class: "field less wide" }, input))), this.requests);
   },
 
   async open() { if (!this.requests.firstChild) await this.load(); },
 
   async load() {
     await latest(this, async (signal) => {
-      const { requests } = await ask("model", { protocol: this.protocol.value, q: this.query.value }, signal);
+      const { requests } = await ask("model", { protocol: this.protocol.value, q: this.query.value, may: this.may.value }, signal);
       this.requests.replaceChildren(...requests.map((request, i) => h("section", { class: "seen" },
         h("h2", {}, i === 0 ? "Before the search" : i === requests.length - 1 ? "After it" : "In between"),
         request.parts.map((part) => h("details", { open: i > 0 && part.name === "messages" },
