@@ -117,13 +117,21 @@ type window struct {
 	errors   []string // of the console, and violations of the policy
 }
 
-// open serves a page and opens it in a new browser. At the end of the test it checks that no request
-// left the origin and that no error was logged.
+// open serves a page and opens it.
 func open(t *testing.T, args ...string) *window {
+	t.Helper()
+	chromium(t)
+	w := browse(t, serve(t, args...))
+	w.until(`document.querySelector("[role=tabpanel]") !== null`)
+	return w
+}
+
+// browse opens a page in a new browser. At the end of the test it checks that no request left the origin and that no
+// error was logged.
+func browse(t *testing.T, address string) *window {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)),
 		chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute))
-	address := serve(t, args...)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
@@ -137,7 +145,6 @@ func open(t *testing.T, args ...string) *window {
 	w.size(1440, 900)
 	t.Cleanup(w.check)
 	w.run(chromedp.Navigate(address))
-	w.until(`document.querySelector("[role=tabpanel]") !== null`)
 	return w
 }
 

@@ -1,10 +1,13 @@
 package uitest
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -169,6 +172,36 @@ func TestModelAndShape(t *testing.T) {
 	w.until(`document.getElementById("alert").textContent === "too long" && document.querySelector("[aria-busy=true]") === null`)
 	w.run(chromedp.Evaluate(`document.querySelectorAll("form.against button")[1].click()`, nil))
 	w.until(`document.querySelectorAll(".runs section").length > 2 && document.getElementById("alert").hidden`)
+}
+
+// A person plays the model of a trial: what is new in a request is open, and replies go on to the report.
+func TestPlayTheModel(t *testing.T) {
+	chromium(t)
+	trial := exec.Command(command, "trial", "-model", "manual", "-way", "dispatch", "-o", filepath.Join(t.TempDir(), "trial.jsonl"),
+		"-tasks", file(t, "tasks.jsonl", `{"query": "Where is the novel?", "gold": ["books_search"]}`), tools)
+	stderr, err := trial.StderrPipe()
+	require.NoError(t, err)
+	var report bytes.Buffer
+	trial.Stdout = &report
+	require.NoError(t, trial.Start())
+	defer trial.Process.Kill()
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	require.NoError(t, err)
+	w := browse(t, line[strings.Index(line, "http"):len(line)-1])
+	reply := func(box, text string) {
+		w.run(chromedp.SendKeys("[name="+box+"]", text))
+		_, err := chromedp.RunResponse(w.ctx, chromedp.Click("button")) // the page waits for the next request
+		require.NoError(t, err)
+	}
+	opened := `[...document.querySelectorAll("details.new[open]")].some((part) => part.textContent.includes(%q))`
+	w.until(fmt.Sprintf(opened, "Where is the novel?"))
+	reply("calls", `[{"name": "tool_search", "arguments": {"query": "novel book"}}]`)
+	w.until(fmt.Sprintf(opened, "books_search"))
+	assert.Equal(t, "true", w.text(`document.querySelector("details:not(.new):not([open])") !== null`), "what is not new is closed")
+	reply("calls", `[{"name": "call_tool", "arguments": {"name": "books_search", "arguments": {}}}]`)
+	w.run(chromedp.SendKeys("[name=say]", "It is on the shelf."), chromedp.Click("button"))
+	require.NoError(t, trial.Wait())
+	assert.Regexp(t, `(?m)^dispatch +1 +100%`, report.String())
 }
 
 // A miss leads to the wanted tool, to what came first instead and why, and from there to the

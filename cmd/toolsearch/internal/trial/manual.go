@@ -36,6 +36,7 @@ import (
 type manual struct {
 	model.BaseModel[*schema.Message] // its Stream, which trials do not call
 	address                          string
+	over                             <-chan struct{} // closed at the end of the trial
 
 	mu     sync.Mutex
 	before map[string]int // how often the request before this one had a block
@@ -58,9 +59,10 @@ const (
 
 // listen serves a manual model until ctx is done.
 func listen(ctx context.Context) (*manual, error) {
-	m := &manual{asked: make(chan struct{})}
+	m := &manual{asked: make(chan struct{}), over: ctx.Done()}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		m.wait(r.Context())
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		m.mu.Lock()
@@ -122,16 +124,22 @@ func (m *manual) Generate(ctx context.Context, input []*schema.Message, opts ...
 	}
 }
 
-// next writes the request that waits, as text: what is new in it in full.
-func (m *manual) next(w http.ResponseWriter, r *http.Request) {
+// wait waits for a request, but not for long.
+func (m *manual) wait(ctx context.Context) {
 	m.mu.Lock()
 	asked := m.asked
 	m.mu.Unlock()
 	select {
 	case <-asked:
-	case <-r.Context().Done():
+	case <-m.over:
+	case <-ctx.Done():
 	case <-time.After(patience):
 	}
+}
+
+// next writes the request that waits, as text: what is new in it in full.
+func (m *manual) next(w http.ResponseWriter, r *http.Request) {
+	m.wait(r.Context())
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.open == nil {

@@ -122,7 +122,10 @@ func Trial(ctx context.Context, call *cli.Call, args []string, connect Connect) 
 		cli.Check(errors.New("models are reached by the program toolsearch-trial, which takes the same arguments; " +
 			"in a clone of this repository, go -C cmd/toolsearch/toolsearch-trial install . builds it"))
 	}
-	r.price(ctx)
+	r.meter.provider = costs.Provider(ctx, call, r.prices, r.provider, r.model)
+	if r.meter.provider == nil && (r.meter.budget > 0 || r.prices != "") {
+		r.WrongUsage("no price of %s is known: want -provider", r.model)
+	}
 	defer r.load(ctx)()
 	r.tasks = readTasks(ctx, call, r.tasksFile, r.servers)
 	for name := range strings.SplitSeq(r.waysText, ",") {
@@ -137,7 +140,9 @@ func Trial(ctx context.Context, call *cli.Call, args []string, connect Connect) 
 	}
 	var chat any
 	if r.model == "manual" {
-		m := cli.Must(listen(ctx))
+		here, over := context.WithCancel(ctx)
+		defer over()
+		m := cli.Must(listen(here))
 		fmt.Fprintf(r.Stderr, "You are the model: %s\n", m.address)
 		chat, r.parallel = m, 1
 	} else {
@@ -209,21 +214,6 @@ func (r *trial) address() (a Address) {
 		a.Key = os.Getenv(map[string]string{"messages": "ANTHROPIC_API_KEY", "responses": "OPENAI_API_KEY"}[a.API])
 	}
 	return a
-}
-
-// price finds the prices: those of -provider, or of the model's name.
-func (r *trial) price(ctx context.Context) {
-	name := r.provider
-	for _, p := range cost.Providers() {
-		if name == "" && p.Model == r.model {
-			name = p.Name
-		}
-	}
-	if name != "" {
-		r.meter.provider = costs.Provider(ctx, r.Call, r.prices, name)
-	} else if r.meter.budget > 0 || r.prices != "" {
-		r.WrongUsage("no price of %s is known: want -provider", r.model)
-	}
 }
 
 // load reads the catalog, and with -run connects to its servers until closing is called.
