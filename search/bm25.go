@@ -175,7 +175,7 @@ var defaultFields = [fields]Field{
 	fieldParameterText: {0.5, 0.3},
 	fieldNamespace:     {1, -1},
 	fieldAliases:       {2, 0.3},
-	fieldHint:          {1, 0.3},
+	fieldHint:          {0.5, 0.3},
 }
 
 // fields returns how much each field counts. The wholes of a name do not belong to its coverage, so they count in a

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
-	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
 )
 
 // An embedServer is an endpoint on the loopback address whose vectors know five meanings.
@@ -37,13 +36,13 @@ func newEmbedServer(t *testing.T) *embedServer {
 		t.Setenv(name, cache)
 	}
 	t.Setenv("TOOLSEARCH_EMBED_KEY", "")
-	pause := searchers.EmbedPause
-	searchers.EmbedPause = time.Millisecond
+	pause := cli.PostPause
+	cli.PostPause = time.Millisecond
 	s := &embedServer{}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(func() {
 		s.Close()
-		searchers.EmbedPause = pause
+		cli.PostPause = pause
 	})
 	return s
 }

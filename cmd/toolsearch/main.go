@@ -19,6 +19,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/costs"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/evaluate"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/expand"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/locks"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
@@ -39,6 +40,7 @@ var commands = []struct {
 	{"inspect", inspect.Inspect, inspect.Help},
 	{"cost", costs.Cost, costs.Help},
 	{"trial", tried, trial.Help},
+	{"expand", expand.Expand, expand.Help},
 	{"list", catalog.List, catalog.ListHelp},
 	{"ui", ui.Show, ui.Help},
 	{"lock", locks.Locked, locks.LockHelp},
@@ -132,6 +134,7 @@ Usage:
 	toolsearch inspect [flags] CATALOG                see what to fix in a catalog
 	toolsearch cost    [flags] CATALOG                see what conversations cost
 	toolsearch trial   [flags] CATALOG                play tasks with your own model
+	toolsearch expand  [flags] CATALOG                keep questions that tools are found by
 	toolsearch list    [flags] CATALOG                write the tools as JSONL
 	toolsearch ui      [flags] CATALOG                see all of it on a page
 	toolsearch lock    [flags] CATALOG                write a lock file of all definitions

@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -35,14 +33,7 @@ func TestTuningHints(t *testing.T) {
 		"R@1 86.4, R@5 100.0, MRR 93.2": nil,
 		"R@1 95.5, R@5 100.0, MRR 97.7": hints,
 	} {
-		hinted := func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
-			docs = slices.Clone(docs)
-			for i := range docs {
-				docs[i].Hint = hints[docs[i].Name]
-			}
-			return search.BM25(ctx, docs)
-		}
-		report := testtools.Must(eval.Run(t.Context(), catalog, queries, eval.Options{Index: hinted, Resamples: -1}))(t)
+		report := testtools.Must(eval.Run(t.Context(), catalog, queries, eval.Options{Index: eval.Hinted(search.BM25, hints), Resamples: -1}))(t)
 		percent := func(metric string) float64 {
 			mean, _ := report.Mean(metric)
 			return 100 * mean.Value

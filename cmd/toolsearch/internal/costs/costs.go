@@ -102,7 +102,7 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 		return err
 	})
 	c.Parse(flags, args, -1, 0, "CATALOG")
-	provider := Provider(ctx, call, *prices, *name)
+	provider := Provider(ctx, call, *prices, *name, "")
 	var runs []cost.Run
 	if *log != "" {
 		if len(c.shapes) > 0 || c.made != "" {
@@ -149,11 +149,18 @@ func Names(list []cost.Provider) (names []string) {
 	return names
 }
 
-// Provider returns a provider of a file of prices, or of the built-in table.
-func Provider(ctx context.Context, c *cli.Call, prices, name string) *cost.Provider {
+// Provider returns a provider of a file of prices, or of the built-in table: the one of that name, or without a name
+// the one whose model it is; nil means that no price of the model is known.
+func Provider(ctx context.Context, c *cli.Call, prices, name, model string) *cost.Provider {
 	list := cost.Providers()
 	if prices != "" {
 		list = readFile(ctx, c, prices, cost.ReadProviders)
+	}
+	isModel := func(p cost.Provider) bool { return p.Model == model }
+	if at := slices.IndexFunc(list, isModel); name == "" && at >= 0 {
+		return &list[at]
+	} else if name == "" && model != "" {
+		return nil
 	}
 	provider, ok := cost.Named(list, name)
 	if !ok {

@@ -3,6 +3,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -65,6 +66,22 @@ type evalOutput struct {
 	Misses    []goals.Miss      `json:"misses,omitempty"` // the queries to blame
 	// Difference is the second searcher minus the first, by metric.
 	Difference map[string]difference `json:"difference,omitempty"`
+	Hints      *hintsOutput          `json:"hints,omitempty"`
+}
+
+// A hintsOutput says what the questions of -hints change.
+type hintsOutput struct {
+	Pay  []string `json:"pay"`  // servers whose tools are surely found earlier: the MRR of their queries rises
+	Lose []string `json:"lose"` // servers whose tools are surely found later
+	Lost []lost   `json:"lost"` // queries whose tools are found later
+}
+
+// A lost is a query whose tools are found later with hints.
+type lost struct {
+	ID      string `json:"id"`
+	Query   string `json:"query"`
+	Without []int  `json:"without"` // ranks of each group of wanted tools; 0 means not found
+	With    []int  `json:"with"`
 }
 
 // A difference is what the second searcher adds to a metric.
@@ -114,11 +131,15 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 		c.WrongUsage("-resamples %d: want 0 or more", c.resamples)
 	case len(names) > 2:
 		c.WrongUsage("-searcher %s: want one or two searchers", c.Searcher)
-	case len(names) > 1 && (len(c.minima) > 0 || c.baseline != ""):
-		c.WrongUsage("-min and -baseline want one searcher, not %s", c.Searcher)
+	case len(names) > 1 && (len(c.minima) > 0 || c.baseline != "" || c.Hints != ""):
+		c.WrongUsage("-min, -baseline and -hints want one searcher, not %s", c.Searcher)
 	}
 	want, indexes := c.goals(ctx, names[0]), c.Indexers(ctx, names...)
 	tools, queries := c.Catalog(ctx), c.Queries(ctx, rest[0])
+	if c.Hints != "" {
+		names, indexes = append(names, names[0]+" with hints"), append(indexes, c.Hinted(ctx, indexes[0]))
+		byServer(tools, queries)
+	}
 	options := eval.Options{Depth: c.n, Resamples: c.resamples}
 	if c.resamples == 0 {
 		options.Resamples = -1
@@ -146,10 +167,13 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 		reports, output.Searchers = append(reports, report), append(output.Searchers, s)
 	}
 	var comparison []difference
-	if len(reports) == 2 { // a comparison of two searchers has no goals
+	if len(reports) == 2 {
 		comparison = compare(reports[0], reports[1])
 		output.Difference = byMetric(reports[0].Metrics, comparison)
-	} else {
+		if c.Hints != "" {
+			output.Hints = hintsOf(reports[0], reports[1])
+		}
+	} else { // a comparison of two searchers has no goals
 		var err error
 		output.Short, output.Misses, err = want.Check(ctx, reports[0], tools, indexes[0])
 		cli.Check(err)
@@ -163,6 +187,9 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 	c.printEval(names, reports, comparison)
 	for _, s := range output.Searchers {
 		c.printMisses("other tools came first, with "+searchers.Label(s.Name), s.Misses, 0)
+	}
+	if output.Hints != nil {
+		c.printHints(output.Hints)
 	}
 	c.printShort(output.Short)
 	missed := slices.DeleteFunc(output.Misses, func(m goals.Miss) bool { // those were printed above
@@ -190,6 +217,59 @@ func compare(a, b *eval.Report) []difference {
 		}
 	}
 	return list
+}
+
+// byServer makes the server whose tool a query asks for the kind of the query.
+func byServer(tools *eval.Catalog, queries []eval.Query) {
+	servers := make(map[string]string)
+	for _, info := range tools.Tools {
+		servers[info.Name] = tools.Annotate(info).Namespace
+	}
+	for i, q := range queries {
+		queries[i].Kind = cmp.Or(servers[q.Groups[0][0]], "no server")
+	}
+}
+
+// leastQueries is how many queries of a server say anything for sure.
+const leastQueries = 8
+
+// hintsOf compares reports without and with hints, whose kinds are servers.
+func hintsOf(without, with *eval.Report) *hintsOutput {
+	out := &hintsOutput{Pay: []string{}, Lose: []string{}, Lost: []lost{}}
+	for _, server := range without.Kinds() {
+		difference := cli.Must(eval.Compare(without.OfKind(server), with.OfKind(server)))
+		switch change, _ := difference.Mean("MRR"); {
+		case len(difference.Queries) < leastQueries:
+		case change.Low > 0:
+			out.Pay = append(out.Pay, server)
+		case change.High < 0:
+			out.Lose = append(out.Lose, server)
+		}
+	}
+	mrr := slices.Index(without.Metrics, "MRR")
+	for i, q := range without.Queries {
+		if other := with.Queries[i]; other.Values[mrr] < q.Values[mrr] {
+			out.Lost = append(out.Lost, lost{q.ID, q.Text, q.Ranks, other.Ranks})
+		}
+	}
+	return out
+}
+
+// printHints prints for which servers hints pay, and the queries that lost by them.
+func (c *command) printHints(out *hintsOutput) {
+	fmt.Fprintf(c.Out, "\nServers for which hints pay: %s.\n", cmp.Or(strings.Join(out.Pay, ", "), "none for sure"))
+	if len(out.Lose) > 0 {
+		fmt.Fprintf(c.Out, "Servers that lose, and are better left out by \"skip\": %s.\n", strings.Join(out.Lose, ", "))
+	}
+	t := cli.Table{}
+	t.Row("found later", "without", "with", "query")
+	for _, l := range out.Lost {
+		t.Row(cli.OneLine(l.ID, 40), cli.Ranks(l.Without...), cli.Ranks(l.With...), cli.OneLine(l.Query, 80))
+	}
+	if len(out.Lost) > 0 {
+		fmt.Fprintln(c.Out)
+		c.Print(&t)
+	}
 }
 
 func byMetric[T any](metrics []string, values []T) map[string]T {

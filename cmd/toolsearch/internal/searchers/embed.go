@@ -9,12 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,22 +23,14 @@ import (
 )
 
 // The searchers embedding and hybrid. Their vectors come from the endpoint of -embed and -model,
-// which takes POST /embeddings as OpenAI's does. Every large vendor and every local server of
-// models has such an endpoint. The vectors of tools and of queries are kept in the user's cache
+// which takes POST /embeddings as OpenAI's does. The vectors of tools and of queries are kept in the user's cache
 // folder, a file for each pair of URL and model.
 
 const (
-	embedKey       = "TOOLSEARCH_EMBED_KEY" // the variable of the environment with the key
-	embedAttempts  = 4                      // for one batch
-	embedLongest   = 10 * time.Second       // pause that an endpoint may ask for
-	embedTimeout   = 30 * time.Second       // of an attempt
-	maxVectorBytes = 32 << 20               // of an answer
-	maxFile        = 256 << 20              // bytes of vectors that are kept
+	embedKey     = "TOOLSEARCH_EMBED_KEY" // the variable of the environment with the key
+	embedTimeout = 30 * time.Second       // of an attempt
+	maxFile      = 256 << 20              // bytes of vectors that are kept
 )
-
-// EmbedPause is the pause before the second attempt. Each further pause is twice as long. Tests
-// shorten it.
-var EmbedPause = 500 * time.Millisecond
 
 func needsEndpoint(searcher string) bool { return searcher == "embedding" || searcher == "hybrid" }
 
@@ -61,7 +49,7 @@ func (c *Choice) Indexer(name string) search.Indexer {
 	}
 	c.openEndpoint(name)
 	options := search.EmbeddingOptions{
-		Embedder: c.endpoint, QueryTimeout: embedAttempts * (embedTimeout + embedLongest),
+		Embedder: c.endpoint, QueryTimeout: c.endpoint.Longest(),
 		Progress: func(done, total int) { c.Step("embedding the tools", done, total) },
 	}
 	if name == "embedding" {
@@ -80,19 +68,11 @@ func (c *Choice) openEndpoint(searcher string) {
 	if c.embed == "" || c.model == "" {
 		c.WrongUsage("-searcher %s needs -embed URL and -model NAME", searcher)
 	}
-	at, err := url.Parse(c.embed)
-	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		c.WrongUsage("-embed: want a URL that begins with http:// or https://, such as https://api.openai.com/v1")
+	at, err := cli.NewEndpoint(c.embed, "embeddings", embedKey, embedTimeout)
+	if err != nil {
+		c.WrongUsage("-embed: %v", err)
 	}
-	if at.Path = strings.TrimRight(at.Path, "/"); !strings.HasSuffix(at.Path, "/embeddings") {
-		at = at.JoinPath("embeddings")
-	}
-	c.endpoint = &endpoint{
-		url: at, model: c.model, key: os.Getenv(embedKey),
-		// A redirect could carry the catalog's texts to another place.
-		client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		stderr: c.Stderr,
-	}
+	c.endpoint = &endpoint{Endpoint: at, model: c.model, stderr: c.Stderr}
 	folder, err := os.UserCacheDir()
 	sum := sha256.Sum256([]byte(c.endpoint.name()))
 	c.endpoint.file = &vectors.File{Path: filepath.Join(folder, "toolsearch", fmt.Sprintf("vectors-%x", sum[:8])), MaxBytes: maxFile}
@@ -146,11 +126,10 @@ func (c *Choice) VectorFailure() error {
 
 // An endpoint is an Embedder that remembers: package vectors asks it only for texts that store does not have.
 type endpoint struct {
-	url        *url.URL
-	model, key string
-	client     *http.Client
-	file       *vectors.File
-	stderr     io.Writer
+	*cli.Endpoint
+	model  string
+	file   *vectors.File
+	stderr io.Writer
 
 	mu     sync.Mutex
 	store  vectors.Store // file without its Flush, which frees the memory; nil after it failed
@@ -192,7 +171,7 @@ func (e *endpoint) embed(ctx context.Context, texts []string) ([][]float64, erro
 		vector := made[text]
 		if e.length = cmp.Or(e.length, len(vector)); len(vector) != e.length {
 			return nil, fmt.Errorf("%s: vectors of %d numbers, but those before had %d; if the model has changed, remove %s",
-				e.url.Host, len(vector), e.length, e.file.Path)
+				e.URL.Host, len(vector), e.length, e.file.Path)
 		}
 		for _, x := range vector {
 			answer[i] = append(answer[i], float64(x))
@@ -202,7 +181,7 @@ func (e *endpoint) embed(ctx context.Context, texts []string) ([][]float64, erro
 }
 
 // name tells the vectors of this endpoint and model from those of others.
-func (e *endpoint) name() string { return fmt.Sprintf("%q %q", e.url, e.model) }
+func (e *endpoint) name() string { return fmt.Sprintf("%q %q", e.URL, e.model) }
 
 // forget gives the store up if it has failed.
 func (e *endpoint) forget(err error) {
@@ -221,93 +200,14 @@ func (f asked) EmbedStrings(ctx context.Context, texts []string, _ ...embedding.
 	return f(ctx, texts)
 }
 
-// ask asks the endpoint for vectors. It tries again where that may help: the endpoint is busy, has
-// failed, or cannot be reached.
-func (e *endpoint) ask(ctx context.Context, texts []string) ([][]float64, error) {
-	body, err := json.Marshal(map[string]any{"model": e.model, "input": texts, "encoding_format": "float"})
-	if err != nil {
-		return nil, err
-	}
-	pause := EmbedPause
-	for attempt := 1; ; attempt++ {
-		list, wait, err := e.post(ctx, body, len(texts))
-		if err == nil {
-			return list, nil
-		}
-		if wait < 0 || attempt == embedAttempts || ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: %w", e.url.Host, err)
-		}
-		select {
-		case <-time.After(min(max(wait, pause), embedLongest)):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		pause *= 2
-	}
-}
-
-// post makes one request for the vectors of a number of texts. For an error, wait is how long the endpoint wants the next attempt to
-// wait, and negative if another attempt is of no use.
-func (e *endpoint) post(ctx context.Context, body []byte, texts int) (list [][]float64, wait time.Duration, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, embedTimeout, fmt.Errorf("no answer within %v", embedTimeout))
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url.String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, -1, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if e.key != "" {
-		request.Header.Set("Authorization", "Bearer "+e.key)
-	}
-	response, err := e.client.Do(request)
-	if err != nil {
-		wrong := (*url.Error)(nil)
-		if errors.As(err, &wrong) { // it quotes the URL, which may hold a secret
-			err = wrong.Err
-		}
-		return nil, 0, cmp.Or(context.Cause(ctx), err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxVectorBytes+1))
-	status := response.StatusCode
-	switch {
-	case len(answer) > maxVectorBytes:
-		return nil, -1, fmt.Errorf("it sent more than %d MiB", maxVectorBytes>>20)
-	case status == http.StatusOK && err != nil:
-		return nil, 0, cmp.Or(context.Cause(ctx), err)
-	case status == http.StatusOK:
-		list, err = readVectors(answer, texts)
-		return list, -1, err
-	case status != http.StatusTooManyRequests && status < 500:
-		wait = -1
-	default:
-		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
-		wait = time.Duration(min(max(seconds, 0), 60)) * time.Second
-	}
-	return nil, wait, fmt.Errorf("%d %s%s", status, http.StatusText(status), e.complaint(status, answer))
-}
-
-// complaint returns what the endpoint says about an error, without the key, which it may quote.
-func (e *endpoint) complaint(status int, answer []byte) string {
-	var said struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	text := string(answer[:min(len(answer), 4<<10)])
-	if json.Unmarshal(answer, &said) == nil && said.Error.Message != "" {
-		text = said.Error.Message
-	}
-	if e.key != "" {
-		text = strings.ReplaceAll(text, e.key, "***")
-	}
-	if text = cli.OneLine(text, 200); text != "" {
-		text = ": " + text
-	}
-	if e.key == "" && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
-		text += fmt.Sprintf(" (%s is not set)", embedKey)
-	}
-	return text
+// ask asks the endpoint for vectors.
+func (e *endpoint) ask(ctx context.Context, texts []string) (list [][]float64, err error) {
+	asked := map[string]any{"model": e.model, "input": texts, "encoding_format": "float"}
+	err = e.Post(ctx, asked, func(answer []byte) error {
+		list, err = readVectors(answer, len(texts))
+		return err
+	})
+	return list, err
 }
 
 // readVectors reads the answer for a number of texts.

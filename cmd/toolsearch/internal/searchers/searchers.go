@@ -3,6 +3,7 @@
 package searchers
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/catalog"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
+	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -21,7 +23,8 @@ const EmbedFlagsHelp = "\t-embed URL       an endpoint for vectors, such as http
 	"\t                 searchers embedding and hybrid; its key is in $TOOLSEARCH_EMBED_KEY\n" +
 	"\t-model NAME      the model that makes the vectors\n"
 
-const LexiconFlagHelp = "\t-lexicon FILE    words of your own for bm25; see docs/tuning.md\n"
+const LexiconFlagHelp = "\t-lexicon FILE    words of your own for bm25; see docs/tuning.md\n" +
+	"\t-hints FILE      questions of toolsearch expand, for searchers that read hints\n"
 
 // A Searcher is a value of -searcher.
 type Searcher struct {
@@ -51,6 +54,7 @@ type Choice struct {
 	*catalog.Reader
 	Searcher string // the value of -searcher
 	Lexicon  string // of -lexicon, a file
+	Hints    string // of -hints, likewise
 	JSON     bool   // -json
 	embed    string // URL of -embed
 	model    string
@@ -66,6 +70,7 @@ func NewChoice(call *cli.Call, searcher string) (*Choice, *flag.FlagSet) {
 	flags.StringVar(&c.model, "model", "", "")
 	if call.Name != "ui" {
 		flags.StringVar(&c.Lexicon, "lexicon", "", "")
+		flags.StringVar(&c.Hints, "hints", "", "")
 		flags.BoolVar(&c.JSON, "json", false, "")
 	}
 	return c, flags
@@ -90,24 +95,29 @@ func (c *Choice) Close() {
 	}
 }
 
-// Indexers returns the searchers of -searcher, bm25 with the words of -lexicon.
+// Indexers returns the searchers of -searcher, bm25 with the words of -lexicon, and all with the questions of -hints.
 func (c *Choice) Indexers(ctx context.Context, names ...string) []search.Indexer {
+	at := slices.Index(names, "bm25")
+	if at < 0 && c.Lexicon != "" && c.Name != "inspect" { // inspect checks the lexicon in any case
+		c.WrongUsage("-lexicon wants -searcher bm25")
+	}
 	indexes := make([]search.Indexer, len(names))
 	for i, name := range names {
 		indexes[i] = c.Indexer(name)
-	}
-	if c.Lexicon == "" {
-		return indexes
-	}
-	at := slices.Index(names, "bm25")
-	if at < 0 && c.Name != "inspect" { // inspect checks the lexicon in any case
-		c.WrongUsage("-lexicon wants -searcher bm25")
-	}
-	lexicon := c.ReadLexicon(ctx)
-	if at >= 0 {
-		indexes[at] = search.BM25Options{Lexicon: lexicon}.Index
+		if i == at && c.Lexicon != "" {
+			indexes[i] = search.BM25Options{Lexicon: c.ReadLexicon(ctx)}.Index
+		}
+		if c.Hints != "" && c.Name != "eval" { // eval compares with and without
+			indexes[i] = c.Hinted(ctx, indexes[i])
+		}
 	}
 	return indexes
+}
+
+// Hinted returns a searcher with the questions of -hints.
+func (c *Choice) Hinted(ctx context.Context, index search.Indexer) search.Indexer {
+	file, data := c.ReadFile(ctx, c.Hints)
+	return eval.Hinted(index, eval.Hints(cli.Must(eval.ReadExpansions(bytes.NewReader(data), file))))
 }
 
 // ReadLexicon reads the file of -lexicon.
