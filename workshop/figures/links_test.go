@@ -166,8 +166,3 @@ func linked(name, target string) string {
 	file = strings.Replace(strings.Replace(file, "docs/zh/", "docs/", 1), ".zh.md", ".md", 1)
 	return file + "#" + fragment
 }
-
-func TestAnchors(t *testing.T) {
-	got := anchors("# What is *it*, and why?\n```sh\n# no heading\n```\n## 默认模式\n<a id=\"one\"></a>")
-	assert.Equal(t, []string{"one", "what-is-it-and-why", "默认模式"}, got)
-}
