@@ -83,7 +83,7 @@ func TestEvalByServer(t *testing.T) {
 	catalog := written(t, "tools.jsonl", strings.ReplaceAll(shops, `Price of a shipment", "server": "post"`, `Price of a shipment", "server": "cost"`))
 	stdout, _ := prints(t, cli.Found, queries, "eval", "-searcher", "bm25", "-hints", hints, catalog, "-")
 	assert.Contains(t, stdout, "\nServers for which hints pay: post.\nServers that lose, and are better left out by \"skip\": cost.\n")
-	assert.Regexp(t, `(?m)^found later  without  with  query\nr0 +1 +2  price 0$`, stdout)
+	assert.Regexp(t, `(?m)^found later  bm25  bm25 with hints  query\nr0 +1 +2  price 0$`, stdout)
 	_, stderr := prints(t, cli.Failed, queries, "eval", "-searcher", "bm25,keyword", "-hints", hints, catalog, "-")
 	assert.Contains(t, stderr, "-hints want one searcher")
 }

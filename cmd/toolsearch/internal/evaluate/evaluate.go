@@ -69,19 +69,10 @@ type evalOutput struct {
 	Hints      *hintsOutput          `json:"hints,omitempty"`
 }
 
-// A hintsOutput says what the questions of -hints change.
+// A hintsOutput says for which servers the questions of -hints pay.
 type hintsOutput struct {
-	Pay  []string `json:"pay"`  // servers whose tools are surely found earlier: the MRR of their queries rises
-	Lose []string `json:"lose"` // servers whose tools are surely found later
-	Lost []lost   `json:"lost"` // queries whose tools are found later
-}
-
-// A lost is a query whose tools are found later with hints.
-type lost struct {
-	ID      string `json:"id"`
-	Query   string `json:"query"`
-	Without []int  `json:"without"` // ranks of each group of wanted tools; 0 means not found
-	With    []int  `json:"with"`
+	Pay  []string `json:"pay"`  // their tools are surely found earlier: the MRR of their queries rises
+	Lose []string `json:"lose"` // their tools are surely found later
 }
 
 // A difference is what the second searcher adds to a metric.
@@ -230,12 +221,10 @@ func byServer(tools *eval.Catalog, queries []eval.Query) {
 	}
 }
 
-// leastQueries is how many queries of a server say anything for sure.
-const leastQueries = 8
-
 // hintsOf compares reports without and with hints, whose kinds are servers.
 func hintsOf(without, with *eval.Report) *hintsOutput {
-	out := &hintsOutput{Pay: []string{}, Lose: []string{}, Lost: []lost{}}
+	const leastQueries = 8 // of a server: fewer say nothing for sure
+	out := &hintsOutput{Pay: []string{}, Lose: []string{}}
 	for _, server := range without.Kinds() {
 		difference := cli.Must(eval.Compare(without.OfKind(server), with.OfKind(server)))
 		switch change, _ := difference.Mean("MRR"); {
@@ -246,29 +235,14 @@ func hintsOf(without, with *eval.Report) *hintsOutput {
 			out.Lose = append(out.Lose, server)
 		}
 	}
-	mrr := slices.Index(without.Metrics, "MRR")
-	for i, q := range without.Queries {
-		if other := with.Queries[i]; other.Values[mrr] < q.Values[mrr] {
-			out.Lost = append(out.Lost, lost{q.ID, q.Text, q.Ranks, other.Ranks})
-		}
-	}
 	return out
 }
 
-// printHints prints for which servers hints pay, and the queries that lost by them.
+// printHints prints for which servers hints pay.
 func (c *command) printHints(out *hintsOutput) {
 	fmt.Fprintf(c.Out, "\nServers for which hints pay: %s.\n", cmp.Or(strings.Join(out.Pay, ", "), "none for sure"))
 	if len(out.Lose) > 0 {
 		fmt.Fprintf(c.Out, "Servers that lose, and are better left out by \"skip\": %s.\n", strings.Join(out.Lose, ", "))
-	}
-	t := cli.Table{}
-	t.Row("found later", "without", "with", "query")
-	for _, l := range out.Lost {
-		t.Row(cli.OneLine(l.ID, 40), cli.Ranks(l.Without...), cli.Ranks(l.With...), cli.OneLine(l.Query, 80))
-	}
-	if len(out.Lost) > 0 {
-		fmt.Fprintln(c.Out)
-		c.Print(&t)
 	}
 }
 
@@ -305,7 +279,7 @@ func (c *command) printEval(names []string, reports []*eval.Report, comparison [
 			}
 		}
 	}
-	if c.verbose {
+	if c.verbose || c.Hints != "" {
 		c.printQueries(labels, reports)
 	}
 }
@@ -365,18 +339,29 @@ func kindsTable(names []string, reports []*eval.Report, kinds []string) *cli.Tab
 	return t
 }
 
+// printQueries prints the ranks of every query's tools; without -v, those of the queries that lose by hints.
 func (c *command) printQueries(names []string, reports []*eval.Report) {
-	var t cli.Table
-	t.Row(append(append([]string{"id"}, names...), "query")...)
+	t, first := &cli.Table{}, "id"
+	if !c.verbose {
+		first = "found later"
+	}
+	t.Row(append(append([]string{first}, names...), "query")...)
+	mrr, rows := slices.Index(reports[0].Metrics, "MRR"), 0
 	for i, q := range reports[0].Queries {
+		if !c.verbose && reports[1].Queries[i].Values[mrr] >= q.Values[mrr] {
+			continue
+		}
 		cells := []string{cli.OneLine(q.ID, 40)}
 		for _, report := range reports {
 			cells = append(cells, cli.Ranks(report.Queries[i].Ranks...))
 		}
 		t.Row(append(cells, cli.OneLine(q.Text, 80))...)
+		rows++
 	}
-	fmt.Fprintln(c.Out)
-	c.Print(&t)
+	if rows > 0 {
+		fmt.Fprintln(c.Out)
+		c.Print(t)
+	}
 }
 
 // goals reads -min, -baseline and -tolerance.
