@@ -62,16 +62,11 @@ func newDefinition(t toolfile.Tool) Definition {
 
 // Bytes returns the size of the tool's definition for a model, as compact JSON.
 func (d *Definition) Bytes() int {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	// Most providers use these keys. The encoder compacts the schema.
-	_ = encoder.Encode(struct { // it cannot fail: Schema was read from valid JSON
+	return len(cli.Line(struct { // most providers use these keys
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parameters,omitempty"`
-	}{d.Name, d.Description, d.Schema})
-	return b.Len() - len("\n")
+	}{d.Name, d.Description, d.Schema})) - len("\n")
 }
 
 // Tokens estimates the tokens of the tool's definition, as cost does. A schema that cannot be read counts as no
@@ -167,9 +162,6 @@ func (d *Definition) Parameters() (count int, silent, bare []string) {
 // usable returns the tools that one catalog can hold, also as lines of JSON, and what it left out.
 func usable(tools []Definition) (kept []Definition, lines []byte, left []string) {
 	taken := make(map[string]bool)
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
 	for i, d := range tools {
 		switch {
 		case d.Name == "":
@@ -185,9 +177,9 @@ func usable(tools []Definition) (kept []Definition, lines []byte, left []string)
 			left = append(left, "the parameters of "+d.Name+", which are not a JSON schema")
 			d.Schema = nil
 		}
-		_ = encoder.Encode(d) // it cannot fail: Schema was read from valid JSON
+		lines = append(lines, cli.Line(d)...)
 	}
-	return kept, text.Bytes(), left
+	return kept, lines, left
 }
 
 // Of makes a catalog of tools, and returns the tools in it. It leaves out tools without a name, all

@@ -237,9 +237,15 @@ func (c *Call) ReadFile(ctx context.Context, path string) (file string, data []b
 // PrintJSON prints JSON in which characters that cannot be seen are escapes.
 func (c *Call) PrintJSON(v any) {
 	var text bytes.Buffer
+	Check(json.Indent(&text, Line(v), "", "  "))
+	Must(c.Out.Write(Visible(text.Bytes())))
+}
+
+// Line returns a value as a line of JSON, without HTML's escapes.
+func Line(v any) []byte {
+	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
 	Check(encoder.Encode(v))
-	Must(c.Out.Write(Visible(text.Bytes())))
+	return text.Bytes()
 }

@@ -5,7 +5,6 @@ package expand
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -117,16 +116,14 @@ func (c *command) read(ctx context.Context, tools *eval.Catalog) {
 
 // save writes the file, whole.
 func (c *command) save() {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
+	var text []byte
 	for _, e := range c.lines {
 		for !e.Skip && len(e.Questions) < perTool {
 			e.Questions = append(slices.Clip(e.Questions), "")
 		}
-		cli.Check(encoder.Encode(e))
+		text = append(text, cli.Line(e)...)
 	}
-	cli.Check(toolfile.Replace(c.file, cli.Visible(text.Bytes()), 0o644))
+	cli.Check(toolfile.Replace(c.file, cli.Visible(text), 0o644))
 }
 
 // skips reports whether a server is left out.

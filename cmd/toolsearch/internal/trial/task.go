@@ -98,10 +98,7 @@ func (t *task) isSolved(calls []call) bool {
 const maxAcross = 20
 
 // skeletons returns a task for each tool, and tasks over two and three servers, as lines without requests.
-func (r *trial) skeletons() []byte {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
+func (r *trial) skeletons() (text []byte) {
 	write := func(needed ...*schema.ToolInfo) {
 		var line struct {
 			ID    string   `json:"id"`
@@ -113,7 +110,7 @@ func (r *trial) skeletons() []byte {
 			line.Gold, line.About = append(line.Gold, info.Name), append(line.About, naming.OneLine(info.Desc, 120))
 		}
 		line.ID = strings.Join(line.Gold, "+")
-		_ = encoder.Encode(line) // it cannot fail
+		text = append(text, cli.Line(line)...)
 	}
 	byServer := make(map[string][]*schema.ToolInfo)
 	for _, info := range r.catalog.Tools {
@@ -131,5 +128,5 @@ func (r *trial) skeletons() []byte {
 			write(needed...)
 		}
 	}
-	return text.Bytes()
+	return text
 }
