@@ -1,15 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -23,32 +19,16 @@ func TestToolsAreTheSameEveryTime(t *testing.T) {
 		again, questionsAgain := Tools(size)
 		assert.Equal(t, questions, questionsAgain, "%d tools", size)
 		assert.Len(t, questions, 25, "%d tools", size)
-		assert.Len(t, infos, size)
-		require.Len(t, again, len(infos))
+		assert.Equal(t, infos, again)
 		names := make(map[string]bool)
-		parameters := 0
-		for i, info := range infos {
+		for _, info := range infos {
 			names[info.Name] = true
-			definition := definitionOf(t, info)
-			assert.Equal(t, definition, definitionOf(t, again[i]), "tool %d of %d", i, size)
-			if !strings.HasSuffix(definition, "null") {
-				parameters++
-			}
 		}
 		assert.Len(t, names, size)
-		if size > 10 {
-			assert.GreaterOrEqual(t, parameters, size/2, "tools with parameters, of %d", size)
-		}
 		for _, q := range questions {
 			assert.Contains(t, names, q.Tool, "the catalog lacks the tool of %q", q.Text)
 		}
 	}
-}
-
-func definitionOf(t *testing.T, info *schema.ToolInfo) string {
-	t.Helper()
-	text := testtools.Must(json.Marshal(testtools.Must(info.ParamsOneOf.ToJSONSchema())(t)))(t)
-	return fmt.Sprint(info.Name, info.Desc, string(text))
 }
 
 // The comparison is fair only if every contestant finds the right tools.

@@ -6,7 +6,7 @@
 //
 // It is a separate module, since only the benchmarks need bleve.
 //
-//	catalog.go     the synthetic catalog and its questions
+//	catalog.go     the catalog and its questions
 //	contestants.go the searchers that are measured, a line each
 //	eino.go, bleve.go, usual.go   the searchers of others, as Indexers
 //	measure.go     times, allocations and bytes -> results

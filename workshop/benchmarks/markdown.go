@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 )
 
 // Markdown writes results as BENCHMARKS.md. The same results give the same bytes.
@@ -20,9 +22,8 @@ func Markdown(r *Results) []byte {
 ## How it was measured
 
 %s
-The catalog is synthetic and resembles many MCP servers of 25 tools each. A name
-has a maker, a product, a verb and a noun, a description one to three sentences, and a tool up to eight
-parameters. Each of twenty-five questions, from two words to a long sentence, asks for five
+The catalog is the quickstart's %d tools again and again, each time under the names of other makers
+and with another sentence in each description. Each of twenty-five questions, from two words to a long sentence, asks for five
 results. Questions go through `+"`tool_search`"+`, from JSON arguments to JSON result; for Eino's own
 package, through its own `+"`tool_search`"+`. %s is the baseline: "100×" means a hundredth of its
 time. Machines are noisy, so the contestants take turns in one run and all numbers are medians.
@@ -35,7 +36,7 @@ text in one field. Of all set-ups tried, this was the fastest and found the most
 To measure again, which takes a few minutes and rewrites this file:
 
 `+"```sh\ncd workshop/benchmarks\ngo run .                 # -sizes 100,1000 for a short report\n```\n",
-		environment(r.Environment), Baseline)
+		environment(r.Environment), len(services.Infos()), Baseline)
 	writeSpeed(&b, r)
 	writeQuality(&b, r.Quality)
 	return b.Bytes()
@@ -154,31 +155,28 @@ The repository's own set has %d questions over %d tools (testdata/ranking):
 
 // writePublic writes recall@5 / MRR of the public sets, and the mean over them.
 func writePublic(b *bytes.Buffer, list []Quality) {
-	var sets []string
-	for _, q := range list {
-		if q.Set != ownSet && !slices.Contains(sets, q.Set) {
-			sets = append(sets, q.Set)
-		}
-	}
-	if len(sets) == 0 {
+	public := slices.DeleteFunc(slices.Clone(list), func(q Quality) bool { return q.Set == ownSet })
+	if len(public) == 0 {
 		return
 	}
-	means := meansOf(list, sets)
+	var means []Quality // by searcher; each was measured on each set
+	for _, q := range ofSet(list, public[0].Set) {
+		means = append(means, Quality{Searcher: q.Searcher})
+	}
 	fmt.Fprint(b, "\nThe public sets are not part of the repository. Recall@5 / MRR:\n\n| set | tools | questions |")
 	for _, m := range means {
 		fmt.Fprintf(b, " %s |", m.Searcher)
 	}
-	fmt.Fprintf(b, "\n|---|--:|--:|%s\n", strings.Repeat("--:|", len(means)))
-	for _, set := range sets {
-		of := ofSet(list, set)
-		fmt.Fprintf(b, "| %s | %s | %s |", set, grouped(float64(of[0].Tools)), grouped(float64(of[0].Queries)))
-		for _, m := range means {
-			i := slices.IndexFunc(of, func(q Quality) bool { return q.Searcher == m.Searcher })
-			fmt.Fprintf(b, " %.1f / %.1f |", 100*of[i].Recall5, 100*of[i].MRR)
+	fmt.Fprintf(b, "\n|---|--:|--:|%s", strings.Repeat("--:|", len(means)))
+	sets := len(public) / len(means)
+	for i, q := range public {
+		m := &means[i%len(means)]
+		if m.Recall5, m.MRR = m.Recall5+q.Recall5/float64(sets), m.MRR+q.MRR/float64(sets); m == &means[0] {
+			fmt.Fprintf(b, "\n| %s | %s | %s |", q.Set, grouped(float64(q.Tools)), grouped(float64(q.Queries)))
 		}
-		fmt.Fprintln(b)
+		fmt.Fprintf(b, " %.1f / %.1f |", 100*q.Recall5, 100*q.MRR)
 	}
-	fmt.Fprint(b, "| mean | | |")
+	fmt.Fprint(b, "\n| mean | | |")
 	for _, m := range means {
 		fmt.Fprintf(b, " %.1f / %.1f |", 100*m.Recall5, 100*m.MRR)
 	}
@@ -187,26 +185,6 @@ func writePublic(b *bytes.Buffer, list []Quality) {
 
 func ofSet(list []Quality, set string) []Quality {
 	return slices.DeleteFunc(slices.Clone(list), func(q Quality) bool { return q.Set != set })
-}
-
-// meansOf returns the means over sets, for the searchers that were measured on all sets.
-func meansOf(list []Quality, sets []string) []Quality {
-	var means []Quality
-	for _, first := range ofSet(list, sets[0]) {
-		mean, n := Quality{Searcher: first.Searcher}, 0
-		for _, q := range list {
-			if q.Searcher == mean.Searcher && slices.Contains(sets, q.Set) {
-				n++
-				mean.Recall1 += q.Recall1 / float64(len(sets))
-				mean.Recall5 += q.Recall5 / float64(len(sets))
-				mean.MRR += q.MRR / float64(len(sets))
-			}
-		}
-		if n == len(sets) {
-			means = append(means, mean)
-		}
-	}
-	return means
 }
 
 // withRatio writes a time and how many times faster than the baseline it is.

@@ -200,47 +200,15 @@ func (r *Report) find(ctx context.Context, tools []catalog.Definition, index sea
 	return nil
 }
 
-// words returns the words of a name or a text in lower case and in order. A word is a run of
-// letters and digits, cut at camel-case humps. Scripts without blanks between words are cut
-// into pairs of neighboring characters.
-func words(text string) []string {
-	var b strings.Builder
-	runes := []rune(text)
-	for i, r := range runes {
-		before, after := ' ', ' '
-		if i > 0 {
-			before = runes[i-1]
-		}
-		if i+1 < len(runes) {
-			after = runes[i+1]
-		}
-		switch {
-		case isBlankless(r) && isBlankless(after):
-			b.WriteString(" " + string(r) + string(after) + " ")
-		case isBlankless(r) && isBlankless(before): // it ends the pair before
-		case isBlankless(r):
-			b.WriteString(" " + string(r) + " ")
-		case !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark):
-			b.WriteByte(' ')
-		default:
-			if unicode.IsUpper(r) && (!unicode.IsUpper(before) || unicode.IsLower(after)) { // fooBar, HTTPServer
-				b.WriteByte(' ')
-			}
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return strings.Fields(b.String())
+// ownWords is the query for a tool by its own name or description. Only its words are searched for, so a "+", a
+// "select:" or a namespace in the text has no meaning.
+func ownWords(text string) string {
+	return strings.Join(strings.FieldsFunc(naming.Cut(text, 8<<10), func(r rune) bool {
+		return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark)
+	}), " ")
 }
 
-func isBlankless(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-}
-
-// ownWords is the query for a tool by its own name or description.
-func ownWords(text string) string { return strings.Join(words(naming.Cut(text, 8<<10)), " ") }
-
-// rankOf returns the rank of a tool for the words of a text, or 0 if it is not found. Only
-// the words are searched for, so a "+", a "select:" or a namespace in the text has no meaning.
+// rankOf returns the rank of a tool for the words of a text, or 0 if it is not found.
 func rankOf(ctx context.Context, c *toolsearch.Catalog, tool, text string) (int, error) {
 	result, err := c.Search(ctx, ownWords(text), findWithin)
 	if err != nil {
