@@ -45,12 +45,11 @@ func TestExpandKeepsWhatIsWritten(t *testing.T) {
 
 func TestExpandFindsWhatToFix(t *testing.T) {
 	for question, want := range map[string]string{
-		`"?"`:                                         "has 1 characters: want 4 to 200",
-		`"` + strings.Repeat("x ", 120):               "has 240 characters",
-		`"我的包裹在哪里"`:                                   "is in another language than the tool",
-		`"ring rings a bell at the door"`:             "finds ring first",
-		`"which bell is it", "Which bell is it"`:      "is also a question of track",
-		`"a1 b", "a2 b", "a3 b", "a4 b", "a5 b", "6"`: "more than 5 questions",
+		`"?"`:                                    "has 1 characters: want 4 to 200",
+		`"` + strings.Repeat("x ", 120):          "has 240 characters",
+		`"我的包裹在哪里"`:                              "is in another language than the tool",
+		`"ring rings a bell at the door"`:        "finds ring first",
+		`"which bell is it", "Which bell is it"`: "is also a question of track",
 	} {
 		if !strings.HasSuffix(question, `"`) {
 			question += `"`

@@ -5,13 +5,6 @@
 //	go run . [-sizes 100,1000] [-from results.json]
 //
 // It is a separate module, since only the benchmarks need bleve.
-//
-//	catalog.go     the catalog and its questions
-//	contestants.go the searchers that are measured, a line each
-//	eino.go, bleve.go, usual.go   the searchers of others, as Indexers
-//	measure.go     times, allocations and bytes -> results
-//	quality.go     recall and ranks over questions whose tools are known -> results
-//	markdown.go    results -> BENCHMARKS.md, the same bytes every time
 package main
 
 import (
@@ -37,8 +30,7 @@ func main() {
 		check(json.Unmarshal(must(os.ReadFile(*from)), &r))
 	} else {
 		for size := range strings.SplitSeq(*sizes, ",") {
-			prepare, speeds := MeasureSpeed(ctx, must(strconv.Atoi(size)))
-			r.Prepare, r.Speed = append(r.Prepare, prepare), append(r.Speed, speeds...)
+			r.Speed = append(r.Speed, MeasureSpeed(ctx, must(strconv.Atoi(size)))...)
 		}
 		r.Quality = MeasureQuality(ctx, publicDir())
 	}

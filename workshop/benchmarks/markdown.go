@@ -106,21 +106,13 @@ func writeSpeed(b *bytes.Buffer, r *Results) {
 	fmt.Fprint(b, "\nAllocations per question:\n")
 	g.table(b, "allocations", func(s, _ Speed) string { return grouped(s.Allocs) })
 
-	fmt.Fprintf(b, "\n## Building the index\n\nThe time to build the searcher alone, also as a number of queries (q) of %s, which has no index.\n", Baseline)
+	fmt.Fprintf(b, "\n## Building the index\n\nThe time to build the searcher of documents, also as a number of queries (q) of %s, which has no index.\n", Baseline)
 	g.table(b, "time", func(s, baseline Speed) string {
 		if s.Searcher == Baseline || baseline.Query == 0 {
 			return duration(s.Build)
 		}
 		return fmt.Sprintf("%s · %s q", duration(s.Build), ratio(float64(s.Build)/float64(baseline.Query)))
 	})
-	if len(r.Prepare) > 0 {
-		fmt.Fprint(b, "\nBefore that, tools are turned into documents. Most of this is reading JSON schemas. It takes\n")
-		var parts []string
-		for _, p := range r.Prepare {
-			parts = append(parts, fmt.Sprintf("%s for %s tools", duration(p.Time), grouped(float64(p.Tools))))
-		}
-		fmt.Fprintf(b, "%s.\n", strings.Join(parts, ", "))
-	}
 	fmt.Fprint(b, "\n## Memory\n\nHeap bytes per tool, without the tools' own definitions:\n")
 	g.table(b, "bytes", func(s, _ Speed) string { return grouped(s.Bytes) })
 }

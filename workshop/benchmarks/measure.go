@@ -20,7 +20,6 @@ import (
 // Results are the measurements of a run.
 type Results struct {
 	Environment Environment
-	Prepare     []Prepare
 	Speed       []Speed
 	Quality     []Quality
 }
@@ -30,12 +29,6 @@ type Environment struct {
 	Go, System, CPU string
 	Procs           int
 	Modules         []string // path and version
-}
-
-// Prepare is the time to turn tools into documents. Every index but Eino's needs that first.
-type Prepare struct {
-	Tools int
-	Time  time.Duration
 }
 
 // Speed is the time and memory that one searcher takes over a catalog of one size.
@@ -52,17 +45,13 @@ type Speed struct {
 // How long to measure. Noise comes in phases, so the contestants take turns.
 const (
 	buildTurns = 3
-	queryTurns = 5
-	leastTurns = 3                     // turns of every contestant
-	enough     = 8 * time.Second       // time of a contestant's queries after which it gets no more turns
+	queryTurns = 4
 	turnTime   = 60 * time.Millisecond // time of a turn, in whole passes through the questions
 )
 
 // MeasureSpeed measures every contestant over a catalog of size tools.
-func MeasureSpeed(ctx context.Context, size int) (Prepare, []Speed) {
-	start := time.Now()
+func MeasureSpeed(ctx context.Context, size int) []Speed {
 	f := newField(size)
-	prepare := Prepare{size, time.Since(start)}
 	runs := make([]*contest, len(Contestants))
 	for i, c := range Contestants {
 		runs[i] = newContest(c, f)
@@ -76,17 +65,15 @@ func MeasureSpeed(ctx context.Context, size int) (Prepare, []Speed) {
 	}
 	for turn := range queryTurns {
 		for _, run := range runs {
-			if turn < leastTurns || run.spent <= enough {
-				progress("%d tools: asking %s, turn %d of %d", size, run.Name, turn+1, queryTurns)
-				run.turn(ctx)
-			}
+			progress("%d tools: asking %s, turn %d of %d", size, run.Name, turn+1, queryTurns)
+			run.turn(ctx)
 		}
 	}
 	speeds := make([]Speed, len(runs))
 	for i, run := range runs {
 		speeds[i] = run.speed()
 	}
-	return prepare, speeds
+	return speeds
 }
 
 // contest is one contestant over one catalog.
@@ -101,7 +88,6 @@ type contest struct {
 	bytes  []float64
 	times  [][]time.Duration // by question
 	allocs []float64         // by pass
-	spent  time.Duration
 }
 
 func newContest(of Contestant, f *field) *contest {
@@ -156,7 +142,6 @@ func (c *contest) turn(ctx context.Context) {
 	start := time.Now()
 	for passes, counted := 0, 0; counted == 0 || time.Since(start) < turnTime; passes++ {
 		times, allocs := c.pass(ctx)
-		c.spent += sum(times)
 		if passes == 0 && sum(times) < turnTime {
 			continue
 		}

@@ -47,7 +47,6 @@ adds new tools and keeps what is written.
 
 const (
 	perTool     = 2   // questions that a tool should have
-	maxPerTool  = 5   // that it may have
 	maxQuestion = 200 // characters
 )
 
@@ -161,10 +160,7 @@ func (c *command) check(ctx context.Context, tools *eval.Catalog, hints map[stri
 		if c.skips(e.Server) {
 			continue
 		}
-		if len(e.Questions) > maxPerTool {
-			add(e, "more than %d questions", maxPerTool)
-		}
-		for _, question := range e.Questions[:min(len(e.Questions), maxPerTool)] {
+		for _, question := range e.Questions {
 			other := askedFor[strings.ToLower(question)]
 			askedFor[strings.ToLower(question)] = e.Name
 			text := fault(question, e.Name+" "+tools.Tools[i].Desc)
