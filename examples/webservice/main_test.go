@@ -292,25 +292,3 @@ func TestDemo(t *testing.T) {
 	assert.NotContains(t, names(ben.ask(ben.begin(), "Refund charge ch_17")), "mcp__stripe__refund_charge")
 	ben.ask(ben.begin(), "zzz qqq") // no tool, and no error
 }
-
-func TestKeep(t *testing.T) {
-	user, say := schema.UserMessage, func(text string) *schema.Message { return schema.AssistantMessage(text, nil) }
-	calls := schema.AssistantMessage("", []schema.ToolCall{{ID: "1"}, {ID: "2"}})
-	turn := []*schema.Message{user("a"), calls, schema.ToolMessage("r", "2"), schema.ToolMessage("r", "1"), say("b")}
-	for name, tt := range map[string]struct {
-		messages []*schema.Message
-		limit    int
-		from, to int // what is kept
-	}{
-		"nothing":                 {nil, 9, 0, 0},
-		"a whole turn":            {turn, 9, 0, 5},
-		"a call without a result": {turn[:3], 9, 0, 1},
-		"one turn beyond":         {turn, 2, 0, 5},
-		"three turns":             {append(append(turn[:5:5], user("c"), say("d")), user("e"), say("f")), 4, 5, 9},
-		"the limit in a turn":     {append(turn[:5:5], user("c"), say("d")), 6, 5, 7},
-	} {
-		var c conversation
-		c.keep(tt.messages, tt.limit)
-		assert.Equal(t, tt.messages[tt.from:tt.to], c.Messages, name)
-	}
-}

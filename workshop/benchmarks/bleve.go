@@ -5,13 +5,13 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis/lang/en"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/search/query"
 
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -74,22 +74,8 @@ func bleveDocument(doc *search.Document) map[string]any {
 	return map[string]any{bleveText: text}
 }
 
-// words puts blanks between the words of a name, also at humps.
-func words(name string) string {
-	var b strings.Builder
-	lower := false
-	for _, r := range name {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			r = ' '
-		case unicode.IsUpper(r) && lower:
-			b.WriteByte(' ')
-		}
-		lower = unicode.IsLower(r)
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// words puts blanks between the words of a name.
+func words(name string) string { return strings.Join(naming.Parts(name), " ") }
 
 // bleveSearcher runs goroutines, so it must be closed after use. It knows no Filter, since no benchmark has one.
 type bleveSearcher struct {

@@ -70,12 +70,14 @@ func (x *usual) Search(_ context.Context, q search.Query) (search.Hits, error) {
 func usualWords(text string) []string {
 	var b strings.Builder
 	for _, r := range words(text) {
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
-			b.WriteRune(' ')
-			b.WriteRune(r)
-			r = ' '
+		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+			b.WriteString(" " + string(r) + " ")
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			b.WriteRune(unicode.ToLower(r))
+		default:
+			b.WriteByte(' ')
 		}
-		b.WriteRune(unicode.ToLower(r))
 	}
 	return strings.Fields(b.String())
 }

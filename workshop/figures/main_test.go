@@ -91,16 +91,3 @@ func TestNumbers(t *testing.T) {
 		assert.Equal(t, want, found[table], table)
 	}
 }
-
-func TestFillTables(t *testing.T) {
-	tables := map[string]map[string][]string{"t": {"a": {"1"}, "a b": {"2", "3"}}}
-	text, rows, err := fillTables("<!-- measured: t -->\n| x | y | z |\n|---|--:|--:|\n| a b (c) | 7 | 8 |\n| a | 9 | 9 |\n\n| a | 5 |\n", tables)
-	require.NoError(t, err)
-	assert.Equal(t, "<!-- measured: t -->\n| x | y | z |\n|---|--:|--:|\n| a b (c) | 2 | 3 |\n| a | 9 | 1 |\n\n| a | 5 |\n", text)
-	assert.Equal(t, map[string]int{"t": 2}, rows)
-
-	_, _, err = fillTables("<!-- measured: t -->\n| x | y |\n|---|--:|\n| b | 7 |\n", tables)
-	assert.ErrorContains(t, err, "b")
-	_, _, err = fillTables("<!-- measured: u -->\n| x | y |\n|---|--:|\n| a | 7 |\n", tables)
-	assert.ErrorContains(t, err, "u")
-}
