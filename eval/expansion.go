@@ -70,12 +70,8 @@ func Hints(list []Expansion) map[string]string {
 	return hints
 }
 
-// Hinted returns index with hints by the tools' names, for catalogs whose Annotate gives none. A nil index means
-// search.Keyword, which reads no hints.
+// Hinted returns index with more hints, by the tools' names.
 func Hinted(index search.Indexer, hints map[string]string) search.Indexer {
-	if index == nil {
-		index = search.Keyword
-	}
 	return func(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 		docs = slices.Clone(docs)
 		for i := range docs {

@@ -19,18 +19,8 @@ import (
 
 // The lock file:
 //
-//	{
-//	  "lock_version": 1,
-//	  "namespaces": {
-//	    "github": {
-//	      "create_issue": {
-//	        "description": "...",
-//	        "parameters": {...},
-//	        "sha256": "..."
-//	      }
-//	    }
-//	  }
-//	}
+//	{"lock_version": 1, "namespaces": {"github": {
+//	  "create_issue": {"description": "...", "parameters": {...}, "sha256": "..."}}}}
 //
 // Hashes decide; the texts are there for reviewers and for Diff. So a file whose hash does not
 // match the texts beside it is refused: otherwise a reviewer would read one definition and

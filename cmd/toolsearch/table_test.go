@@ -91,20 +91,3 @@ func TestNarrowTerminals(t *testing.T) {
 		assert.Equal(t, test.want, out.String(), "%d columns", test.width)
 	}
 }
-
-func TestScoreTexts(t *testing.T) {
-	for _, test := range []struct {
-		scores []float64
-		want   []string
-	}{
-		{[]float64{30, 5, 0}, []string{"30", "5", "0"}},
-		{[]float64{0.8125, 0.5}, []string{"0.812", "0.500"}},
-		{[]float64{3.75, 0.553}, []string{"3.75", "0.55"}},
-		{[]float64{123.456, -2}, []string{"123.5", "-2.0"}},
-		{[]float64{1000012.345, 7.5}, []string{"1,000,012.34", "7.50"}},
-		{[]float64{-123456, 999}, []string{"-123,456", "999"}},
-		{nil, []string{}},
-	} {
-		assert.Equal(t, test.want, cli.ScoreTexts(test.scores...), "%v", test.scores)
-	}
-}

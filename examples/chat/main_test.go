@@ -159,8 +159,3 @@ It would be opened.
 `
 	assert.Equal(t, want, got)
 }
-
-func TestSearchWithoutAMatch(t *testing.T) {
-	e := serve(t, `tool_search {"query":"zzzzzzzz"}`, "There is no such tool.")
-	assert.Contains(t, talk(t, e, "Do zzzzzzzz.", ""), "[searches \"zzzzzzzz\": gets nothing of 0 tools that match]\nThere is no such tool.\n")
-}

@@ -49,7 +49,6 @@ const (
 	maxLogBytes   = 64 << 20
 	maxLineBytes  = 1 << 20
 	maxModelCalls = 2_000
-	maxTogether   = 128         // calls of one answer
 	maxNames      = 20_000      // loaded and unloaded
 	maxLogged     = 100_000_000 // tokens of a line
 )
@@ -165,10 +164,6 @@ func (r *record) check() error {
 			r.Prompt, r.Cached, r.Written, r.Output)
 	case max(r.Prompt, r.Output) > maxLogged:
 		return fmt.Errorf("prompt_tokens are %d and output_tokens %d; want at most %d", r.Prompt, r.Output, maxLogged)
-	case len(r.Calls) > maxTogether:
-		return fmt.Errorf("more than %d calls", maxTogether)
-	case slices.Contains(r.Calls, ""):
-		return errors.New("a call without a name")
 	}
 	return nil
 }

@@ -191,8 +191,6 @@ func TestReadLogFails(t *testing.T) {
 		{logged(`{"event":"model","prompt_tokens":10,"cached_tokens":6,"written_tokens":5}`), "line 1: of 10 prompt_tokens"},
 		{logged(`{"event":"model","prompt_tokens":10,"output_tokens":-5}`), "line 1: of 10 prompt_tokens"},
 		{logged(`{"event":"model","prompt_tokens":10,"way":"native_server"}`), `line 1: way is "native_server"`},
-		{logged(`{"event":"model","prompt_tokens":10,"calls":[""]}`), "line 1: a call without a name"},
-		{logged(`{"event":"model","prompt_tokens":10,"calls":["a"` + strings.Repeat(`,"a"`, maxTogether) + `]}`), "line 1: more than 128 calls"},
 		{logged(`{"event":"load","loaded":["a"` + strings.Repeat(`,"a"`, maxNames) + `]}`), "line 1: more than 20000 names"},
 		{`{"time":"now","event":` + ok + "}", "line 1: time"},
 		{strings.Repeat(logged(ok), maxModelCalls+1), "line 2001: more than 2000 calls"},

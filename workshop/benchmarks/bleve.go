@@ -15,17 +15,10 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Bleve searches with github.com/blevesearch/bleve/v2 in memory. For a fair comparison it is
-// set up as well as we know how:
-//
-//   - Names are cut at underscores and humps, since bleve takes mcp__a__b for one word.
-//   - The English analyzer does stop words and stemming.
-//   - Everything that a search for tools does not need is off: stored fields, term vectors, doc
-//     values, the _all field.
-//   - The scorch index is in memory and is built in batches, which bleve analyzes on all cores.
-//
-// Of all set-ups tried, this one finds the most and is the fastest. The others were separate fields with
-// boosts, scores by BM25, other sizes of batches, and upsidedown in place of scorch.
+// Bleve searches with github.com/blevesearch/bleve/v2 in memory, for a fair comparison set up as well as we know how:
+// names are cut into words, the English analyzer does stop words and stemming, everything that a search for tools does
+// not need is off, and the index is built in batches on all cores. Of all set-ups tried, this one finds the most and is
+// the fastest. The others were separate fields with boosts, scores by BM25, other sizes of batches, and upsidedown.
 func Bleve(ctx context.Context, docs []search.Document) (search.Searcher, error) {
 	text := bleve.NewTextFieldMapping()
 	text.Analyzer = en.AnalyzerName

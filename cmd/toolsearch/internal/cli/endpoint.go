@@ -125,18 +125,12 @@ func (e *Endpoint) post(ctx context.Context, body []byte) (answer []byte, wait t
 
 // complaint returns what the endpoint says about an error, without the key, which it may quote.
 func (e *Endpoint) complaint(status int, answer []byte) string {
-	var said struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
+	var said struct{ Error struct{ Message string } }
 	text := string(answer[:min(len(answer), 4<<10)])
 	if json.Unmarshal(answer, &said) == nil && said.Error.Message != "" {
 		text = said.Error.Message
 	}
-	if e.key != "" {
-		text = strings.ReplaceAll(text, e.key, "***")
-	}
+	text = strings.ReplaceAll(text, cmp.Or(e.key, "\x00"), "***")
 	if text = OneLine(text, 200); text != "" {
 		text = ": " + text
 	}

@@ -17,12 +17,8 @@ import (
 	"time"
 )
 
-// The server. It listens on the loopback address alone and answers nobody who does not know
-// the address that it printed:
-//
-//	http://127.0.0.1:PORT/TOKEN/           index.html
-//	http://127.0.0.1:PORT/TOKEN/page.css   and the other files of static
-//	http://127.0.0.1:PORT/TOKEN/api/...    the answers of answers.go
+// The server. It listens on the loopback address alone and answers nobody who does not know the address that it
+// printed: http://127.0.0.1:PORT/TOKEN/ with index.html and the other files of static, and api/... (answers.go).
 //
 // Other programs of this machine, and pages of other sites in the same browser, can reach the
 // port but do not know the token. It is a part of the path and not a cookie, since a browser
