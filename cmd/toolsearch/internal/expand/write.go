@@ -49,8 +49,8 @@ type message struct {
 
 // write has the model write the questions of tools that have none. Each batch is saved at once.
 func (c *command) write(ctx context.Context, tools *eval.Catalog) {
-	name, address, _ := strings.Cut(c.model, "@")
-	endpoint, err := cli.NewEndpoint(address, "chat/completions", modelKey, 3*time.Minute)
+	name, address, _ := strings.Cut(c.model, "@http")
+	endpoint, err := cli.NewEndpoint("http"+address, "chat/completions", modelKey, 3*time.Minute)
 	if err != nil {
 		c.WrongUsage("-model NAME@URL: %v", err)
 	}
