@@ -57,12 +57,13 @@ type command struct {
 	yes                           bool
 
 	lines []eval.Expansion // of the file: of the catalog's tools in their order, then servers that are left out, and tools that are gone
+	skips map[string]bool  // servers that are left out
 }
 
 // Expand runs the command.
 func Expand(ctx context.Context, call *cli.Call, args []string) int {
 	reader, flags := catalog.NewReader(call)
-	c := &command{Reader: reader}
+	c := &command{Reader: reader, skips: make(map[string]bool)}
 	flags.StringVar(&c.file, "o", "expansions.jsonl", "")
 	flags.StringVar(&c.model, "model", "", "")
 	flags.StringVar(&c.provider, "provider", "", "")
@@ -99,7 +100,7 @@ func (c *command) read(ctx context.Context, tools *eval.Catalog) {
 	}
 	written := make(map[string][]string)
 	for _, e := range old {
-		written[e.Name] = e.Questions
+		written[e.Name], c.skips[e.Server] = e.Questions, c.skips[e.Server] || e.Skip
 	}
 	for _, info := range tools.Tools {
 		c.lines = append(c.lines, eval.Expansion{Server: tools.Annotate(info).Namespace, Name: info.Name,
@@ -125,11 +126,6 @@ func (c *command) save() {
 	cli.Check(toolfile.Replace(c.file, cli.Visible(text), 0o644))
 }
 
-// skips reports whether a server is left out.
-func (c *command) skips(server string) bool {
-	return slices.ContainsFunc(c.lines, func(e eval.Expansion) bool { return e.Skip && e.Server == server })
-}
-
 // check returns what is to be fixed: what About says, of Server or of the tool Name. The tools of a server need
 // questions all or none: those with questions would be found in place of those without.
 func (c *command) check(ctx context.Context, tools *eval.Catalog, hints map[string]string) (findings []eval.Expansion) {
@@ -144,7 +140,7 @@ func (c *command) check(ctx context.Context, tools *eval.Catalog, hints map[stri
 		}
 	}
 	for _, server := range slices.Sorted(maps.Keys(counts)) {
-		if n := len(missing[server]); n > 0 && n < counts[server] && !c.skips(server) {
+		if n := len(missing[server]); n > 0 && n < counts[server] && !c.skips[server] {
 			add(eval.Expansion{Server: server}, "%d of %d tools have no questions: write them, or leave the server out (%s)",
 				n, counts[server], cli.OneLine(strings.Join(missing[server], ", "), 120))
 		}
@@ -157,7 +153,7 @@ func (c *command) check(ctx context.Context, tools *eval.Catalog, hints map[stri
 	hinted := cli.Must(tools.Compile(ctx, eval.Hinted(search.BM25, hints)))
 	askedFor := make(map[string]string) // question -> tool
 	for i, e := range c.lines[:len(tools.Tools)] {
-		if c.skips(e.Server) {
+		if c.skips[e.Server] {
 			continue
 		}
 		for _, question := range e.Questions {

@@ -71,7 +71,7 @@ func (c *command) chats(model string, tools *eval.Catalog) (chats []*chat) {
 	latest := make(map[string]*chat) // by server
 	for i, info := range tools.Tools {
 		e := &c.lines[i]
-		if len(e.Questions) > 0 || c.skips(e.Server) {
+		if len(e.Questions) > 0 || c.skips[e.Server] {
 			continue
 		}
 		last := latest[e.Server]
@@ -109,8 +109,9 @@ func (c *command) agreed(ctx context.Context, model string, chats []*chat) bool 
 	if c.Operand == "-" {
 		c.WrongUsage("want -yes, since the catalog is standard input")
 	}
-	fmt.Fprint(c.Stderr, "Go on? [y/N] ")
-	line := cli.Await(ctx, c.Call, "waiting for your answer", func() (string, error) {
+	const question = "Go on? [y/N]" // the step too, which on a terminal replaces the line
+	fmt.Fprint(c.Stderr, question+" ")
+	line := cli.Await(ctx, c.Call, question, func() (string, error) {
 		line, _ := bufio.NewReader(c.Stdin).ReadString('\n') // no answer is a no
 		return line, nil
 	})
