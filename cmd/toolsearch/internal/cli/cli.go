@@ -1,5 +1,5 @@
-// Package cli is what all commands share: a call of the program with its streams, flags and
-// mistakes (cli.go), tables for people (table.go), and progress (progress.go).
+// Package cli is what all commands share: a call of the program with its streams, flags and mistakes (cli.go), tables
+// for people (table.go), progress (progress.go), and requests to endpoints in the form of OpenAI's (endpoint.go).
 package cli
 
 import (
