@@ -61,14 +61,14 @@ type fuzzyIndex struct {
 	parts    []letters.Word // the distinct parts of all names
 	postings [][]int32      // part -> tools
 	floor    float64        // the least likeness of a word to a part
-	maxHits  int
+	maxHits  int            // negative means no bound
 }
 
 // Index is an Indexer. See Fuzzy.
 func (o FuzzyOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	x := &fuzzyIndex{
 		docs: docs, docOf: byName(ascending(len(docs)), docs), tools: make([]fuzzyTool, len(docs)),
-		floor: cmp.Or(o.MinLikeness, letters.DefaultLikeness), maxHits: max(cmp.Or(o.MaxHits, defaultFuzzyHits), 0),
+		floor: cmp.Or(o.MinLikeness, letters.DefaultLikeness), maxHits: cmp.Or(o.MaxHits, defaultFuzzyHits),
 	}
 	ids := make(map[string]int)
 	for tool, doc := range x.docOf {
@@ -181,8 +181,8 @@ func (x *fuzzyIndex) Search(ctx context.Context, q Query) (Hits, error) {
 			nearest[tool] = 0
 		}
 	}
-	if q.Limit > 0 {
-		q.Limit = atMost(q.Limit, x.maxHits)
+	if q.Limit > 0 && x.maxHits > 0 {
+		q.Limit = min(q.Limit, x.maxHits)
 	}
 	score := func(tool int) float64 { return x.tools[tool].score(&query, means[tool]) }
 	return rank(ctx, &q, x.docOf, len(x.docs), 0, score)

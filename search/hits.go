@@ -112,11 +112,3 @@ func allHolding(words []string, holding func(word string) docset.Set) docset.Set
 	}
 	return set
 }
-
-// atMost returns the lower of two limits. Zero means no limit.
-func atMost(a, b int) int {
-	if a <= 0 || b > 0 && b < a {
-		return b
-	}
-	return a
-}

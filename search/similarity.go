@@ -32,9 +32,6 @@ type SimilarityOptions struct {
 	// Floor is the score that a match must exceed. Zero means 0.05. Negative means 0: every text
 	// that shares a letter with the query matches.
 	Floor float64
-
-	// MaxHits is the most hits of one search, whatever the query's limit. Zero means no bound.
-	MaxHits int
 }
 
 // Similarity is the Indexer that ranks tools by the likeness of their text to the query, letter by letter, with the
@@ -101,7 +98,7 @@ func (x *similarityIndex) String() string { return "Similarity" }
 func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	query, keywords := readSimilar(q)
 	f := letters.NewBlockFinder(query)
-	best := docset.NewTop(atMost(q.Limit, x.options.MaxHits), len(x.docs), nil)
+	best := docset.NewTop(q.Limit, len(x.docs), nil)
 	total := 0
 	for i := range x.docs {
 		if i%64 == 0 && ctx.Err() != nil {

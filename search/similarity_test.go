@@ -119,7 +119,6 @@ func TestSimilarityScores(t *testing.T) {
 		{"mail mail", search.SimilarityOptions{Floor: 0.5}, map[string]float64{"send_mail": 2*4./(9+9) + word + word}},
 		{"mail", search.SimilarityOptions{WordBonus: 0.5, Floor: 0.6}, map[string]float64{"send_mail": 2*4./(4+9) + 0.5}},
 		{"mail", search.SimilarityOptions{WordBonus: -1, Floor: 0.6}, map[string]float64{"send_mail": 2 * 4. / (4 + 9)}},
-		{"mail", search.SimilarityOptions{MaxHits: 1}, map[string]float64{"send_mail": 2*4./(4+9) + word}},
 		{"zzz", search.SimilarityOptions{Floor: -1}, map[string]float64{}},
 	} {
 		checkScores(t, tt.options.Index, docs, tt.query, tt.want)
