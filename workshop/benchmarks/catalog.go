@@ -12,10 +12,9 @@ import (
 
 // A Question is a question to the contestants, and the tool it is about.
 type Question struct {
-	Text    string // as keywords
-	Pattern string // as a regular expression
-	Tool    string // the tool whose words are in the question
-	Named   bool   // the question has all words of the tool's name, so the tool should be first
+	Text  string
+	Tool  string // the tool whose words are in the question
+	Named bool   // the question has all words of the tool's name, so the tool should be first
 }
 
 // Tools returns a catalog of size tools and questions about it: the quickstart's MCP servers again and again,
@@ -57,14 +56,14 @@ func Tools(size int) (infos []*schema.ToolInfo, questions []Question) {
 func about(tool, maker, server, name string) (list []Question) {
 	verb, noun, _ := strings.Cut(name, "_")
 	words := strings.ReplaceAll(noun, "_", " ")
-	add := func(named bool, pattern, format string, words ...any) {
-		list = append(list, Question{Text: fmt.Sprintf(format, words...), Pattern: pattern, Tool: tool, Named: named})
+	add := func(named bool, format string, words ...any) {
+		list = append(list, Question{Text: fmt.Sprintf(format, words...), Tool: tool, Named: named})
 	}
-	add(false, name, "%s %s", verb, words)
-	add(true, maker+".*"+name, "%s %s %s %s", maker, server, verb, words)
-	add(false, "^mcp__"+maker+".*"+noun, "+%s %s", maker, words)
-	add(false, server+"__("+verb+"|get)_", "%s the %s in the %s", verb, words, server)
-	add(false, verb+".*"+noun, "please %s the %s of the project that was last changed by the given user, newest first", verb, words)
+	add(false, "%s %s", verb, words)
+	add(true, "%s %s %s %s", maker, server, verb, words)
+	add(false, "+%s %s", maker, words)
+	add(false, "%s the %s in the %s", verb, words, server)
+	add(false, "please %s the %s of the project that was last changed by the given user, newest first", verb, words)
 	return list
 }
 

@@ -12,17 +12,8 @@ import (
 
 // A Contestant is a searcher that is measured. A new contestant is a new line in Contestants.
 type Contestant struct {
-	Name     string
-	Index    search.Indexer
-	Patterns bool // it takes regular expressions, so questions in words cannot measure it
-}
-
-// words returns the question in the form that the contestant takes.
-func (c Contestant) words(q Question) string {
-	if c.Patterns {
-		return q.Pattern
-	}
-	return q.Text
+	Name  string
+	Index search.Indexer
 }
 
 // Baseline is the contestant that the others are compared with.
@@ -35,7 +26,6 @@ var Contestants = []Contestant{
 	{Name: "BM25", Index: search.BM25},
 	{Name: "Fuzzy", Index: search.Fuzzy},
 	{Name: "Similarity", Index: search.Similarity},
-	{Name: "Regexp", Index: search.Regexp, Patterns: true},
 	{Name: "bleve", Index: Bleve},
 }
 

@@ -31,7 +31,7 @@ Read the ratios rather than the times.
 
 `+"`bleve`"+` is [bleve](https://github.com/blevesearch/bleve) in memory with English analysis and all
 text in one field. Of all set-ups tried, this was the fastest and found the most.
-`+"`Regexp`"+` gets patterns made of the same words. Only `+"`BM25`"+` and bleve also read parameters.
+Only `+"`BM25`"+` and bleve also read parameters.
 
 To measure again, which takes a few minutes and rewrites this file:
 
@@ -128,8 +128,7 @@ func writeQuality(b *bytes.Buffer, list []Quality) {
 The right tool of every question is known. The tables show how often it is among the first
 five, how often it is the first, and the mean reciprocal rank, in percent. `+"`BM25 as usual`"+` is
 BM25 as most tool searches ship it: k1 1.2, b 0.75, name and description alike, Chinese by
-character, no stemming, no stop words, no parameters. `+"`Regexp`"+` is left out, since
-the questions are not patterns.
+character, no stemming, no stop words, no parameters.
 
 The repository's own set has %d questions over %d tools (testdata/ranking):
 

@@ -93,7 +93,7 @@ type contest struct {
 func newContest(of Contestant, f *field) *contest {
 	c := &contest{Contestant: of, field: f, times: make([][]time.Duration, len(f.questions))}
 	for _, q := range f.questions {
-		c.arguments = append(c.arguments, testtools.SearchArguments(c.words(q), toolsearch.DefaultMaxResults))
+		c.arguments = append(c.arguments, testtools.SearchArguments(q.Text, toolsearch.DefaultMaxResults))
 	}
 	return c
 }

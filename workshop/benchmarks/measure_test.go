@@ -23,7 +23,7 @@ func TestMeasureSpeed(t *testing.T) {
 
 func TestMeasureQuality(t *testing.T) {
 	list := MeasureQuality(t.Context(), filepath.Join(t.TempDir(), "none"))
-	require.Len(t, list, len(finders()))
+	require.Len(t, list, len(finders))
 	of := make(map[string]Quality)
 	for _, q := range list {
 		of[q.Searcher] = q
