@@ -222,8 +222,8 @@ func (s source) tool(t toolfile.Tool) (info *schema.ToolInfo, server string, err
 		into *string
 	}{{"name", &info.Name}, {"description", &info.Desc}, {"server", &server}} {
 		if raw, ok := t.Keys[field.key]; ok {
-			if wrong := (*json.UnmarshalTypeError)(nil); errors.As(json.Unmarshal(raw, field.into), &wrong) {
-				return nil, "", s.at(t.Offset, "%q: want a string, not a JSON %s", field.key, wrong.Value)
+			if err := inJSON(json.Unmarshal(raw, field.into), field.key); err != nil {
+				return nil, "", s.at(t.Offset, "%w", err)
 			}
 		}
 	}
@@ -233,23 +233,19 @@ func (s source) tool(t toolfile.Tool) (info *schema.ToolInfo, server string, err
 	if parameters := t.Schema(); parameters != nil {
 		read, err := schemacheck.Read(parameters)
 		if err != nil {
-			return nil, "", s.at(t.Offset, "tool %q: parameters: %s", info.Name, schemaProblem(err))
+			return nil, "", s.at(t.Offset, "tool %q: parameters: %w", info.Name, inJSON(err, "schema"))
 		}
 		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(read)
 	}
 	return info, server, nil
 }
 
-// schemaProblem describes why a schema cannot be read, in terms of JSON, not of Go.
-func schemaProblem(err error) string {
-	wrong := (*json.UnmarshalTypeError)(nil)
-	switch {
-	case !errors.As(err, &wrong):
-		return err.Error()
-	case wrong.Field == "":
-		return "want a JSON schema, which is an object, not a JSON " + wrong.Value
+// inJSON describes an error of a key's value in terms of JSON, not of Go.
+func inJSON(err error, key string) error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("%q: a JSON %s does not belong there", cmp.Or(wrong.Field, key), wrong.Value)
 	}
-	return fmt.Sprintf("%q: a JSON schema does not have a JSON %s there", wrong.Field, wrong.Value)
+	return err
 }
 
 // query reads the query between two offsets.
@@ -266,13 +262,7 @@ func (s source) query(offset, to, line int) (Query, error) {
 		Kind   string     `json:"kind"`
 		Max    int        `json:"max_rank"`
 	}
-	err := json.Unmarshal(raw, &row)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" { // in terms of the file, not of Go
-		wants := map[string]string{"string": "a string", "slice": "a list", "int": "a whole number"}
-		if want := wants[wrong.Type.Kind().String()]; want != "" {
-			return Query{}, s.at(offset, "%q: want %s, not a JSON %s", wrong.Field, want, wrong.Value)
-		}
-	}
+	err := inJSON(json.Unmarshal(raw, &row), "query")
 	q := Query{
 		ID: cmp.Or(row.ID, strconv.Itoa(line)), Text: row.Query, Groups: row.Accept, Kind: row.Kind, MaxRank: row.Max, file: s.file, line: line,
 	}
