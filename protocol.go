@@ -66,10 +66,8 @@ const (
 // components.GetType: a wrapper of another name is not recognized. For other models it returns ProtocolToolSearch,
 // which works with every model that calls tools.
 //
-// Under a prompt cache a native protocol costs as little as ProtocolDispatch, since found definitions come after what
-// is cached. With ProtocolToolSearch each load bills the whole history again. ProtocolFor cannot know whether the
-// provider caches, nor how well the model calls tools through another tool. If it returns ProtocolToolSearch and the
-// provider caches, consider ProtocolDispatch. "toolsearch cost" computes what each costs.
+// Under a prompt cache a native protocol costs as little as ProtocolDispatch. ProtocolFor cannot know whether the provider
+// caches: if it returns ProtocolToolSearch, and the provider does, consider ProtocolDispatch.
 //
 //	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolFor(model)}
 func ProtocolFor(chatModel any) Protocol {

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -215,10 +214,6 @@ func addTexts(c *bm25f.Counter, doc *Document) {
 	for _, tag := range doc.Tags {
 		c.Add(fieldHint, tag)
 	}
-}
-
-func (x *bm25) holdsWords() bool {
-	return !slices.ContainsFunc(x.Fields, func(f bm25f.Field) bool { return f.Weight == 0 })
 }
 
 // holdingWord returns the documents that have every term of a word, in any field, or nil for a stop word.

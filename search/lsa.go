@@ -20,10 +20,7 @@ import (
 // catalog itself uses the words together. The vectors are those of the largest singular values of the matrix
 // (Deerwester and others, Indexing by Latent Semantic Analysis, 1990). Terms are weighted, corrected and translated
 // as in BM25 (bm25_query.go). A row of the matrix is divided by the root of its length; otherwise tools with long
-// texts would determine the topics.
-//
-// LSA alone finds less than BM25, because tools of one topic look alike. In a Hybrid it adds what the words miss;
-// docs/searchers.md says how much.
+// texts would determine the topics. Alone it finds less than BM25, because tools of one topic look alike.
 
 const (
 	defaultLSADimensions = 64

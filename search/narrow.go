@@ -9,6 +9,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
 )
 
 // The demands of a query besides its ranking, resolved once for every searcher:
@@ -47,7 +48,10 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 		return x
 	})
 	n.words = sync.OnceValue(func() *bm25 {
-		if x := borrowed(searchers, func(x *bm25) bool { return x.holdsWords() && reflect.DeepEqual(x.docs, docs) }); x != nil {
+		isWhole := func(x *bm25) bool {
+			return !slices.ContainsFunc(x.Fields, func(f bm25f.Field) bool { return f.Weight == 0 }) && reflect.DeepEqual(x.docs, docs)
+		}
+		if x := borrowed(searchers, isWhole); x != nil {
 			return x
 		}
 		x, _ := BM25Options{}.index(context.Background(), docs)

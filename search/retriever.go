@@ -27,9 +27,6 @@ import (
 //	            --> tools of the catalog that the query allows, each tool once
 //	            --> hits, best first
 //
-// Only the ranking is left to the engine. It is another program: others may write to its index, and it may be late,
-// full or gone.
-//
 // Eino's contract says that documents come in the order of relevance, and that a higher Score is more relevant. Some
 // engines leave the score out, or return a distance, which grows along that order. So scores count only if all are
 // positive numbers and they do not simply grow. Otherwise the score of a hit is 1/rank.
