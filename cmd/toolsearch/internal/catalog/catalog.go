@@ -127,7 +127,10 @@ func (c *Reader) Load(ctx context.Context) *Contents {
 		return c.askServers(ctx, &mcp.File{Servers: map[string]mcp.Server{"": {URL: c.Operand, Headers: c.header()}}})
 	}
 	file, data := c.ReadFile(ctx, c.Operand)
-	top := topLevel(data)
+	var top map[string]json.RawMessage // of a file that is one object
+	if !toolfile.TooDeep(data) {
+		_ = json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &top) // any other file has no keys
+	}
 	if top["searcher"] != nil && top["problems"] != nil {
 		cli.Check(fmt.Errorf("%s: this is a report of inspect; toolsearch list writes tools that every command reads", file))
 	}
@@ -251,14 +254,6 @@ func (c *Reader) header() map[string]string {
 		header[name] = value
 	}
 	return header
-}
-
-// topLevel returns the keys of a file that is one object, or nil.
-func topLevel(data []byte) (keys map[string]json.RawMessage) {
-	if toolfile.TooDeep(data) || json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &keys) != nil {
-		return nil
-	}
-	return keys
 }
 
 // listsServers reports whether a file is one of MCP servers. A file that looks like a server's answer is not: a

@@ -293,7 +293,8 @@ func Visible(data []byte) []byte {
 	text := make([]byte, 0, len(data))
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
-		if r < utf8.RuneSelf && r != 0x7f || !hidden(r) && r != utf8.RuneError {
+		isPlain := !naming.IsHidden(r) && r != utf8.RuneError && (unicode.IsPrint(r) || unicode.Is(unicode.Zs, r))
+		if r < utf8.RuneSelf && r != 0x7f || isPlain {
 			text = append(text, data[i:i+size]...)
 		} else {
 			for _, unit := range utf16.AppendRune(nil, r) {
@@ -303,8 +304,4 @@ func Visible(data []byte) []byte {
 		i += size
 	}
 	return text
-}
-
-func hidden(r rune) bool {
-	return naming.IsHidden(r) || !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }

@@ -180,7 +180,10 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 		c.printMisses("other tools came first, with "+searchers.Label(s.Name), s.Misses, 0)
 	}
 	if output.Hints != nil {
-		c.printHints(output.Hints)
+		fmt.Fprintf(c.Out, "\nServers for which hints pay: %s.\n", cmp.Or(strings.Join(output.Hints.Pay, ", "), "none for sure"))
+		if len(output.Hints.Lose) > 0 {
+			fmt.Fprintf(c.Out, "Servers that lose, and are better left out by \"skip\": %s.\n", strings.Join(output.Hints.Lose, ", "))
+		}
 	}
 	c.printShort(output.Short)
 	missed := slices.DeleteFunc(output.Misses, func(m goals.Miss) bool { // those were printed above
@@ -236,14 +239,6 @@ func hintsOf(without, with *eval.Report) *hintsOutput {
 		}
 	}
 	return out
-}
-
-// printHints prints for which servers hints pay.
-func (c *command) printHints(out *hintsOutput) {
-	fmt.Fprintf(c.Out, "\nServers for which hints pay: %s.\n", cmp.Or(strings.Join(out.Pay, ", "), "none for sure"))
-	if len(out.Lose) > 0 {
-		fmt.Fprintf(c.Out, "Servers that lose, and are better left out by \"skip\": %s.\n", strings.Join(out.Lose, ", "))
-	}
 }
 
 func byMetric[T any](metrics []string, values []T) map[string]T {

@@ -78,29 +78,21 @@ func (x emulated) Search(ctx context.Context, q search.Query) (search.Hits, erro
 	}
 	var hits []search.Hit
 	for doc := range x.docs {
-		if err := ctx.Err(); err != nil {
-			return search.Hits{}, err
-		}
-		if !q.Allows(doc) {
-			continue
-		}
-		if e := weigh(doc, false); e.Score > 0 {
-			hits = append(hits, search.Hit{Doc: doc, Score: e.Score})
+		if q.Allows(doc) && ctx.Err() == nil {
+			hits = append(hits, search.Hit{Doc: doc, Score: weigh(doc, false).Score})
 		}
 	}
+	hits = slices.DeleteFunc(hits, func(h search.Hit) bool { return h.Score <= 0 })
 	slices.SortStableFunc(hits, func(a, b search.Hit) int { return cmp.Compare(b.Score, a.Score) })
 	total := len(hits)
 	if q.Limit > 0 {
 		hits = hits[:min(q.Limit, total)]
 	}
-	return search.Hits{Hits: hits, Total: total}, nil
+	return search.Hits{Hits: hits, Total: total}, ctx.Err()
 }
 
 // Explain implements search.Explainer.
 func (x emulated) Explain(ctx context.Context, q search.Query, doc int) (search.Explanation, error) {
-	if doc < 0 || doc >= x.docs {
-		return search.Explanation{}, fmt.Errorf("no document %d", doc)
-	}
 	weigh, err := x.read(q)
 	if err != nil || weigh == nil {
 		return search.Explanation{}, err
@@ -115,9 +107,6 @@ func anthropicBM25(ctx context.Context, docs []search.Document) (search.Searcher
 	counts := make([]map[string]float64, len(docs)) // of words, by document
 	lengths := make([]float64, len(docs))           // in words
 	for i := range docs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		counts[i] = make(map[string]float64)
 		for _, t := range textsOf(&docs[i]) {
 			for _, word := range emulatedWords(t.text) {
@@ -148,7 +137,7 @@ func anthropicBM25(ctx context.Context, docs []search.Document) (search.Searcher
 			}
 			return e
 		}, nil
-	}}, nil
+	}}, ctx.Err()
 }
 
 // pythonRegex reads the whole text of a query as a pattern.
