@@ -54,6 +54,7 @@ type Catalog struct {
 	isQuick                   bool                 // Keyword alone searches
 	isMixed                   bool                 // not all tools are of one namespace
 	copies                    func() map[int][]int // by document: those that differ in their server alone
+	related                   map[int]float64      // of CatalogOptions, as in scope
 }
 
 // CatalogOptions configure a Catalog, as in a Config. The zero value of each is a good default.
@@ -62,6 +63,7 @@ type CatalogOptions struct {
 	Index      Indexer                           // nil means Keyword
 	Fallback   Indexer                           // nil means none
 	MaxResults int                               // zero means DefaultMaxResults
+	Related    map[string]float64                // what a CoUse returns, for an Index that ranks words; nil means nothing
 }
 
 // NewCatalog compiles tools for search. Nil options mean the defaults. It fails as NewTyped does on a tool that is not
@@ -89,7 +91,11 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 	if err := naming.CheckDistinct(infos); err != nil {
 		return nil, err
 	}
-	return newCatalog(ctx, infos, nil, nil, config, &Catalog{})
+	c, err := newCatalog(ctx, infos, nil, nil, config, &Catalog{})
+	if err == nil && options.Index != nil && !takesPatterns(c.searcher) {
+		c.related = c.all().strengths(options.Related)
+	}
+	return c, err
 }
 
 // newCatalog compiles infos as the configuration says. own are the tools' own names, and groups their groups; nil means
@@ -267,7 +273,16 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 		}
 		return search.Explanation{Parts: []search.Contribution{why}}, ctx.Err()
 	}
-	return explainer.Explain(ctx, q, doc)
+	e, err := explainer.Explain(ctx, q, doc)
+	if err == nil && c.related[doc] > 0 {
+		q.Limit = relatedPool
+		ranked, _ := c.all().ask(ctx, c.searcher, q) // it has just answered
+		if i := slices.Index(matchNames(ranked.matches), c.docs[doc].Name); i >= 0 {
+			use := search.Contribution{Field: "use", Score: ranked.matches[i].Score - e.Score, Detail: "other conversations call it with the called tools"}
+			e = search.Explanation{Score: ranked.matches[i].Score, Parts: append(e.Parts, use)}
+		}
+	}
+	return e, cmp.Or(err, ctx.Err())
 }
 
 // Who may see which tool: filters made from lists, what a Filter lets a run have, and searchers of

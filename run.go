@@ -170,11 +170,5 @@ func (r *run) recordCalled(ctx context.Context, called []int) {
 	if err != nil {
 		r.events.fail(ctx, PartUsage, fmt.Errorf("toolsearch: Usage: %w", err))
 	}
-	related := make(map[int]float64, len(strengths))
-	for name, strength := range strengths {
-		if doc, ok := r.scope.docNamed(name); ok && strength > 0 {
-			related[doc] = min(strength, 1)
-		}
-	}
-	r.related.Store(related)
+	r.related.Store(r.scope.strengths(strengths))
 }

@@ -68,7 +68,18 @@ type scope struct {
 }
 
 func (c *Catalog) all() scope {
-	return scope{Catalog: c, byName: c.byName, prompt: c.prompt, perNamespace: -1}
+	return scope{Catalog: c, byName: c.byName, prompt: c.prompt, perNamespace: -1, related: c.related}
+}
+
+// strengths returns what co-use says of the documents of a scope, from what it says of names.
+func (c scope) strengths(byName map[string]float64) map[int]float64 {
+	related := make(map[int]float64, len(byName))
+	for name, strength := range byName {
+		if doc, ok := c.docNamed(name); ok && strength > 0 {
+			related[doc] = min(strength, 1)
+		}
+	}
+	return related
 }
 
 func (c scope) has(doc int) bool { return c.allowed == nil || c.allowed.Has(doc) }

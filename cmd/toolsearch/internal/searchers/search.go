@@ -1,6 +1,7 @@
 package searchers
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/search"
+	"github.com/eino-toolsearch/toolsearch/usage"
 )
 
 // The commands search and explain. They print tables for people and the structs below as
@@ -22,7 +24,7 @@ import (
 var SearchHelp = catalog.HelpOf("search [flags] CATALOG QUERY...", `
 Prints the best tools for a query. A query is words, "+word" for a word that must
 match, or "select:name,name" for tools by name.
-`, "", FlagsHelp+`	-n N             how many tools to print, 1 to 50 (5)
+`, "", FlagsHelp+useFlagsHelp+`	-n N             how many tools to print, 1 to 50 (5)
 	-json            print JSON
 `+catalog.FlagsHelp, `
 	toolsearch search tools.jsonl create an issue
@@ -37,17 +39,41 @@ match, or "select:name,name" for tools by name.
 // ExplainHelp is the help text of the command explain.
 var ExplainHelp = catalog.HelpOf("explain [flags] CATALOG QUERY TOOL", `
 Prints what a tool's score for a query is made of. Quote a query of several words.
-`, "", FlagsHelp+`	-json            print JSON
+`, "", FlagsHelp+useFlagsHelp+`	-json            print JSON
 `+catalog.FlagsHelp, `
 	toolsearch explain tools.jsonl "open a ticket" create_issue
 	toolsearch explain -searcher keyword tools.jsonl "open a ticket" create_issue
 `, "0 the tool matches, 1 it does not, 2 a mistake")
 
-// compile reads the catalog and compiles it for the searcher of -searcher.
+const useFlagsHelp = "\t-called NAMES    tools that a conversation has called, and\n" +
+	"\t-log FILE        a recording of others: what they call with these counts, as\n" +
+	"\t                 with Config.Usage\n"
+
+// compile reads the catalog and compiles it for the searcher of -searcher, and for a conversation.
 func (c *Choice) compile(ctx context.Context) (*eval.Catalog, *toolsearch.Catalog) {
-	index, tools := c.Indexers(ctx, c.Searcher)[0], c.Catalog(ctx)
+	if (c.log == "") != (c.called == "") {
+		c.WrongUsage("-log and -called want each other")
+	}
+	options := &toolsearch.CatalogOptions{Index: c.Indexers(ctx, c.Searcher)[0]}
+	tools := c.Catalog(ctx)
+	options.Annotate = tools.Annotate
+	if c.log != "" {
+		store, isTool := &usage.Store{}, make(map[string]bool)
+		for _, info := range tools.Tools {
+			isTool[info.Name] = true
+		}
+		_, recording := c.ReadFile(ctx, c.log)
+		cli.Check(eval.ReadCalls(bytes.NewReader(recording), func(name string, e toolsearch.Event) { store.Observe(ctx, name, e) }))
+		called := strings.Split(c.called, ",")
+		if at := slices.IndexFunc(called, func(name string) bool { return !isTool[name] }); at >= 0 {
+			c.WrongUsage("-called: no tool named %q", cli.OneLine(called[at], 64))
+		}
+		options.Related = store.Snapshot(ctx)(called, func(name string) bool { return isTool[name] })
+	}
 	step := "indexing " + cli.Plural(len(tools.Tools), "tool")
-	return tools, cli.Await(ctx, c.Call, step, func() (*toolsearch.Catalog, error) { return tools.Compile(ctx, index) })
+	return tools, cli.Await(ctx, c.Call, step, func() (*toolsearch.Catalog, error) {
+		return toolsearch.NewCatalogFromInfos(ctx, tools.Tools, options)
+	})
 }
 
 type searchOutput struct {

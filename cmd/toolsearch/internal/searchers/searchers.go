@@ -56,6 +56,8 @@ type Choice struct {
 	Lexicon  string // of -lexicon, a file
 	Hints    string // of -hints, likewise
 	JSON     bool   // -json
+	log      string // of search and explain: a recording
+	called   string // likewise: names of tools
 	embed    string // URL of -embed
 	model    string
 	endpoint *endpoint // of -embed; nil until a searcher needs it
@@ -72,6 +74,10 @@ func NewChoice(call *cli.Call, searcher string) (*Choice, *flag.FlagSet) {
 		flags.StringVar(&c.Lexicon, "lexicon", "", "")
 		flags.StringVar(&c.Hints, "hints", "", "")
 		flags.BoolVar(&c.JSON, "json", false, "")
+	}
+	if call.Name == "search" || call.Name == "explain" {
+		flags.StringVar(&c.log, "log", "", "")
+		flags.StringVar(&c.called, "called", "", "")
 	}
 	return c, flags
 }
