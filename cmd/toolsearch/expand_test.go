@@ -124,6 +124,12 @@ func TestExpandByAModel(t *testing.T) {
 	assert.Equal(t, `{"description":"Where a shipment is","name":"track","parameters":null}`+"\n"+
 		`{"description":"Price of a shipment","name":"rate","parameters":["kilos"]}`+"\n", asked[0])
 
+	asked = nil
+	recording := written(t, "log.jsonl", `{"event": {"event": "call", "tool": "ring"}}`+"\n")
+	prints(t, cli.Found, "y\n", append([]string{"expand", "-log", recording}, line[1:]...)...)
+	require.Len(t, asked, 1, "a request for the only server in use")
+	assert.Contains(t, asked[0], "Rings a bell")
+
 	content = "Here:\n```json\n" + `{"track": ["has my parcel come yet\u202e\n", "", "when will it arrive", "a third"],
 		"ring": [], "evil": ["x"]}` + "\n```"
 	stdout, _ := prints(t, cli.Nothing, "", append(line, "-yes")...)

@@ -36,6 +36,7 @@ adds new tools and keeps what is written.
 	-model NAME@URL  a model that writes the missing questions, at an address that speaks
 	                 OpenAI's protocol; you see the cost, and are asked first. Its key is
 	                 in $TOOLSEARCH_MODEL_KEY. It is sent names and descriptions
+	-log FILE        a recording: the model writes for the servers whose tools it calls
 	-provider NAME   whose prices these are, as for cost; without it, the model's name says
 	-prices FILE     a table of your own, as for cost
 	-yes             does not ask
@@ -53,8 +54,8 @@ const (
 // A command is an expand with its flags.
 type command struct {
 	*catalog.Reader
-	file, model, provider, prices string
-	yes                           bool
+	file, model, log, provider, prices string
+	yes                                bool
 
 	lines []eval.Expansion // of the file: of the catalog's tools in their order, then servers that are left out, and tools that are gone
 	skips map[string]bool  // servers that are left out
@@ -66,6 +67,7 @@ func Expand(ctx context.Context, call *cli.Call, args []string) int {
 	c := &command{Reader: reader, skips: make(map[string]bool)}
 	flags.StringVar(&c.file, "o", "expansions.jsonl", "")
 	flags.StringVar(&c.model, "model", "", "")
+	flags.StringVar(&c.log, "log", "", "")
 	flags.StringVar(&c.provider, "provider", "", "")
 	flags.StringVar(&c.prices, "prices", "", "")
 	flags.BoolVar(&c.yes, "yes", false, "")

@@ -2,6 +2,7 @@ package expand
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/costs"
 	"github.com/eino-toolsearch/toolsearch/eval"
@@ -54,7 +56,7 @@ func (c *command) write(ctx context.Context, tools *eval.Catalog) {
 	if err != nil {
 		c.WrongUsage("-model NAME@URL: %v", err)
 	}
-	chats := c.chats(name, tools)
+	chats := c.chats(name, tools, c.used(ctx, tools))
 	if len(chats) == 0 || !c.agreed(ctx, name, chats) {
 		return
 	}
@@ -66,12 +68,25 @@ func (c *command) write(ctx context.Context, tools *eval.Catalog) {
 	}
 }
 
-// chats returns the requests for all questions that are missing.
-func (c *command) chats(model string, tools *eval.Catalog) (chats []*chat) {
+// used returns the servers whose tools the recording of -log calls, or all.
+func (c *command) used(ctx context.Context, tools *eval.Catalog) map[string]bool {
+	called, used := make(map[string]bool), make(map[string]bool)
+	if c.log != "" {
+		_, recording := c.ReadFile(ctx, c.log)
+		cli.Check(eval.ReadCalls(bytes.NewReader(recording), func(_ string, e toolsearch.Event) { called[e.(*toolsearch.CallEvent).Tool] = true }))
+	}
+	for _, e := range c.lines[:len(tools.Tools)] {
+		used[e.Server] = used[e.Server] || c.log == "" || called[e.Name]
+	}
+	return used
+}
+
+// chats returns the requests for the questions that tools of the used servers lack.
+func (c *command) chats(model string, tools *eval.Catalog, used map[string]bool) (chats []*chat) {
 	latest := make(map[string]*chat) // by server
 	for i, info := range tools.Tools {
 		e := &c.lines[i]
-		if len(e.Questions) > 0 || c.skips[e.Server] {
+		if len(e.Questions) > 0 || c.skips[e.Server] || !used[e.Server] {
 			continue
 		}
 		last := latest[e.Server]
