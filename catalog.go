@@ -277,7 +277,7 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 	if err == nil && c.related[doc] > 0 {
 		q.Limit = relatedPool
 		ranked, _ := c.all().ask(ctx, c.searcher, q) // it has just answered
-		if i := slices.Index(matchNames(ranked.matches), c.docs[doc].Name); i >= 0 {
+		if i := slices.IndexFunc(ranked.matches, func(m Match) bool { return m.Info.Name == c.docs[doc].Name }); i >= 0 {
 			use := search.Contribution{Field: "use", Score: ranked.matches[i].Score - e.Score, Detail: "other conversations call it with the called tools"}
 			e = search.Explanation{Score: ranked.matches[i].Score, Parts: append(e.Parts, use)}
 		}

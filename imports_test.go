@@ -134,7 +134,7 @@ var importRules = map[string]string{
 	"eval":                     ". search leaves",
 	"mcp":                      ". leaves",
 	"usage":                    ".",
-	"cmd/...":                  ". search lock leaves eval mcp internal/cost/... internal/testtools/goals cmd/...",
+	"cmd/...":                  ". search lock leaves eval usage mcp internal/cost/... internal/testtools/goals cmd/...",
 	"examples/...":             ". search lock eval mcp internal/cost/... toolsearchtest examples/...",
 }
 

@@ -86,20 +86,6 @@ func TestFileStoreDamage(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 2}, entriesIn(t, path, 3))
 }
 
-// The target of a symbolic link is written, whether it is there yet or not, and the link stays.
-func TestFileStoreFollowsLinks(t *testing.T) {
-	folder := t.TempDir()
-	link, target := filepath.Join(folder, "link"), filepath.Join(folder, "below", "vectors")
-	if err := os.Symlink(filepath.Join("below", "vectors"), link); err != nil {
-		t.Skipf("the test needs symbolic links: %v", err)
-	}
-	for n := range 2 {
-		saveEntries(t, search.NewFileStore(link, 0), n)
-		assert.Len(t, entriesIn(t, target, 2), n+1)
-	}
-	assert.NotZero(t, testtools.Must(os.Lstat(link))(t).Mode()&os.ModeSymlink)
-}
-
 // The same vectors in the same order make the same bytes. To save them again adds no bytes.
 func TestFileStoreBytes(t *testing.T) {
 	var files []string
