@@ -86,21 +86,6 @@ func TestFileStoreDamage(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 2}, entriesIn(t, path, 3))
 }
 
-// The same vectors in the same order make the same bytes. To save them again adds no bytes.
-func TestFileStoreBytes(t *testing.T) {
-	var files []string
-	for range 2 {
-		path := filepath.Join(t.TempDir(), "vectors")
-		s := search.NewFileStore(path, 0)
-		saveEntries(t, s, 0, 1)
-		saveEntries(t, search.NewFileStore(path, 0), 2)
-		saveEntries(t, s, 1, 2, 0)
-		files = append(files, testtools.ReadFile(t, path))
-	}
-	assert.Equal(t, files[0], files[1], "two files of the same vectors")
-	assert.Equal(t, 8+3*storeRecord, len(files[0]), "bytes")
-}
-
 // The file stays within its bound, and the newest vectors stay in it.
 func TestFileStoreBound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")

@@ -95,6 +95,28 @@ func TestTypeAndRead(t *testing.T) {
 	w.awaitNames(2, searched(t, "fuzzy", query))
 }
 
+// An answer that comes late does not replace the answer to what was typed since.
+func TestLateAnswers(t *testing.T) {
+	w := open(t, tools)
+	w.run(chromedp.Evaluate(`const real = fetch, late = []; let holds = true, read = 0;
+		fetch = async (url, options) => { // which cannot be given up
+			const answer = await real(url, { ...options, signal: undefined });
+			if (!holds) return answer;
+			answer.json = async () => { setTimeout(() => read++); return Response.prototype.json.call(answer); };
+			return new Promise((go) => late.push(() => go(answer)));
+		}`, nil))
+	w.press("train")
+	w.until(`late.length > 1`) // one for each pane
+	w.run(chromedp.Evaluate(`holds = false`, nil))
+	w.press(" ticket")
+	w.awaitNames(1, searched(t, "keyword", "train ticket"))
+	w.awaitNames(2, searched(t, "bm25", "train ticket"))
+	w.run(chromedp.Evaluate(`late.forEach((go) => go())`, nil))
+	w.until(`read === late.length`)
+	w.awaitNames(1, searched(t, "keyword", "train ticket"))
+	w.awaitNames(2, searched(t, "bm25", "train ticket"))
+}
+
 // Everything can be reached without a mouse.
 func TestKeyboard(t *testing.T) {
 	w := open(t, "-queries", queries, tools)

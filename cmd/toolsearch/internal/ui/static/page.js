@@ -19,6 +19,7 @@ async function ask(what, parameters = {}, signal) {
     warn("");
     if (response.status === 202) continue;
     const answer = await response.json();
+    signal?.throwIfAborted(); // a newer question was asked meanwhile
     if (!response.ok) throw new Error(answer.error);
     return answer;
   }
