@@ -51,7 +51,7 @@ type course struct {
 func (r *run) courseOf(t *transcript) *course {
 	c := &course{results: make(map[anchor.At]bool), first: make(map[int]anchor.At)}
 	nth := make(map[string]int)
-	isTurn, next := false, 0
+	isTurn, next, system := false, 0, "" // agents that share a Session differ in their instructions
 	turn := func(isUser bool) {
 		if isUser && !isTurn {
 			c.turns = append(c.turns, anchor.At{User: len(c.turns) + 1})
@@ -63,8 +63,11 @@ func (r *run) courseOf(t *transcript) *course {
 		turn(t.inserted != nil && t.insertAt == i && t.inserted.user)
 		isTurn = isTurn && !v.assistant && len(v.results) == 0
 		turn(v.user && !v.dropped)
+		if v.system {
+			system = hashOf(append(v.texts, system, v.text)...)
+		}
 		if last := len(c.turns) - 1; v.user && !v.dropped && !r.reminder.is(v) {
-			c.turns[last].Text = cmp.Or(c.turns[last].Text, hashOf(append(v.texts, v.text)...))
+			c.turns[last].Text = cmp.Or(c.turns[last].Text, hashOf(append(v.texts, system, v.text)...))
 			c.now = c.turns[last]
 		}
 		for ; next < len(t.answers) && t.answers[next].view == i; next++ {
@@ -200,13 +203,7 @@ func (r *run) isMovable(t *schema.ToolInfo) bool {
 func (r *run) isGone(name string, tools []*schema.ToolInfo) bool {
 	doc, ok := r.scope.byName[name]
 	_, exists := r.catalog.byName[name]
-	switch {
-	case containsName(tools, name):
-		return false
-	case ok && r.scope.has(doc):
-		return true
-	}
-	return !exists && r.config.Filter == nil
+	return !containsName(tools, name) && (ok && r.scope.has(doc) || !exists && r.config.Filter == nil)
 }
 
 // onWire returns the tool list that a provider sees.
@@ -214,9 +211,7 @@ func (r *run) onWire(tools []*schema.ToolInfo) []*schema.ToolInfo {
 	if !r.moves.Load() {
 		return tools
 	}
-	return slices.DeleteFunc(slices.Clone(tools), func(t *schema.ToolInfo) bool {
-		return r.isMovable(t)
-	})
+	return slices.DeleteFunc(slices.Clone(tools), r.isMovable)
 }
 
 // checkTransport tells if the last planned call did not reach the transport.

@@ -489,7 +489,8 @@ func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
 		inside := []turn{calls(selecting("spy")), calls(calling("spy")), say}
 		server := provider.New(t, a.api, slices.Concat([]turn{calls(selecting("get_weather")), calls(insider("What is new?"))}, inside,
 			[]turn{calls(calling("get_weather"), insider("Again"))}, inside, []turn{calls(selecting("send_mail")), say})...)
-		s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}}
+		s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Preselect: 1},
+			dynamic: append(catalog(), testtools.EchoTools("list_news: What is new")...)} // the inner agent is asked the same
 		inner := testtools.Must(adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{
 			Name: "insider", Description: "Knows", Instruction: "Be inside.", Model: a.model(t, server),
 			Handlers: []adk.TypedChatModelAgentMiddleware[M]{testtools.Must(toolsearch.NewTyped[M](ctx, &anchoring))(t)},
@@ -502,8 +503,9 @@ func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
 		for i, r := range server.Requests() {
 			assert.Empty(t, r.Refused, "request %d", i)
 			isInside := strings.Contains(string(r.Body), "Be inside.")
-			foreign := map[bool]string{true: "get_weather", false: "spy"}[isInside]
-			assert.NotContains(t, r.Callable, foreign, "request %d", i)
+			for _, foreign := range map[bool][]string{true: {"get_weather", "list_news"}, false: {"spy"}}[isInside] {
+				assert.NotContains(t, r.Callable, foreign, "request %d", i)
+			}
 			if !isInside {
 				outer = append(outer, r)
 			}
