@@ -68,7 +68,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	assert.Equal(t, "tool     description\nweather  查询城市的天气…\nma\u0301il     Sends ａ letter\na_name   Sends a letter…\n", out.String())
 }
 
-// The last column is cut first, then the widest. Numbers are never cut.
+// The last column is cut before others as wide. Numbers are never cut.
 func TestNarrowTerminals(t *testing.T) {
 	for _, test := range []struct {
 		width      int
@@ -77,10 +77,9 @@ func TestNarrowTerminals(t *testing.T) {
 	}{
 		{0, false, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a letter to a friend\n"},
 		{48, false, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a lette…\n"},
-		{40, false, " tokens  tool\n1234567  a_tool_with_a_long_name\n"}, // no room for descriptions
-		{20, false, " tokens  tool\n1234567  a_tool_wit…\n"},             // no room for names
-		{5, false, " tokens  tool\n1234567  a_tool_wi…\n"},               // no room for anything
-		{35, true, "tokens   tool          description\n1234567  a_tool_with…  Sends a let…\n"},
+		{40, false, " tokens  tool                 descripti…\n1234567  a_tool_with_a_long…  Sends a l…\n"},
+		{5, false, " tokens  tool        descripti…\n1234567  a_tool_wi…  Sends a l…\n"}, // no room for anything
+		{35, true, "tokens   tool            descripti…\n1234567  a_tool_with_a…  Sends a l…\n"},
 	} {
 		var out bytes.Buffer
 		c := &cli.Call{Out: &out, Width: test.width}

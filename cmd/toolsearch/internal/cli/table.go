@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -123,14 +122,8 @@ func (t *Table) measure() (widths []int, right []bool) {
 	return widths, right
 }
 
-// Columns of text are cut to fit a terminal. The last one, which holds descriptions, comes first:
-// it is cut down to lastColumn, or to leastColumn where that is enough, and otherwise left out of a
-// table with a header, since names matter more. Then come the widest, down to leastColumn. Numbers
-// are never cut.
-const (
-	lastColumn  = 24
-	leastColumn = 10
-)
+// leastColumn is how far columns of text are cut to fit a terminal.
+const leastColumn = 10
 
 // Fits reports whether a table need not be cut.
 func (c *Call) Fits(t *Table) bool {
@@ -147,41 +140,30 @@ func total(widths []int) int {
 	return sum
 }
 
-// fit cuts columns so that rows are at most width wide. 0 means any width.
+// fit cuts columns so that rows are at most width wide; 0 means any width. The widest is cut, of which the last counts
+// thrice: it describes, and names matter more. Numbers are never cut.
 func (t *Table) fit(width int, widths []int, right []bool) {
-	last, over := len(widths)-1, total(widths)-width
-	if width == 0 || over <= 0 {
+	over, last := total(widths)-width, len(widths)-1
+	if width == 0 {
 		return
 	}
-	cut := func(column, least int) {
-		by := min(over, max(widths[column]-least, 0))
-		widths[column] -= by
-		over -= by
-	}
-	if !right[last] {
-		cut(last, lastColumn)
-		switch {
-		case over <= widths[last]-leastColumn:
-			cut(last, leastColumn)
-		case !t.Headerless && slices.Contains(right[:last], false):
-			over -= widths[last] + len("  ")
-			for i, cells := range t.rows {
-				t.rows[i] = cells[:min(len(cells), last)]
-			}
-			widths[last] = 0
+	weight := func(i int) int {
+		if i == last {
+			return 3 * widths[i]
 		}
+		return widths[i]
 	}
-	for over > 0 {
+	for ; over > 0; over-- {
 		widest := -1
 		for i, w := range widths {
-			if !right[i] && w > leastColumn && (widest < 0 || w > widths[widest]) {
+			if !right[i] && w > leastColumn && (widest < 0 || weight(i) > weight(widest)) {
 				widest = i
 			}
 		}
 		if widest < 0 {
 			break
 		}
-		cut(widest, widths[widest]-1)
+		widths[widest]--
 	}
 	for _, cells := range t.rows {
 		for i := range cells {
