@@ -2,11 +2,16 @@ package cost
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
 )
@@ -67,4 +72,18 @@ func (w *writer) anchored(ctx context.Context, r Request) (Request, error) {
 	}
 	add(&anchored.Messages, sent.Messages...)
 	return anchored, nil
+}
+
+// Seen returns the tools as a model sees them whose requests pass AnchoredTransport: those of the list, and then those that
+// the conversation defines, in its order.
+func Seen(ctx context.Context, input []*schema.Message, tools []*schema.ToolInfo) ([]*schema.ToolInfo, error) {
+	w := &writer{wire: WireChat}
+	r, err := w.anchored(ctx, w.request(input, &model.Options{Tools: tools}))
+	prompt := r.Prompt()
+	place := func(t *schema.ToolInfo) int {
+		return bytes.Index(prompt, fmt.Appendf(nil, `{"type":"function","function":{"name":%s`, text(t.Name)))
+	}
+	seen := slices.DeleteFunc(slices.Clone(tools), func(t *schema.ToolInfo) bool { return place(t) < 0 })
+	slices.SortStableFunc(seen, func(a, b *schema.ToolInfo) int { return cmp.Compare(place(a), place(b)) })
+	return seen, err
 }

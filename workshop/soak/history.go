@@ -151,7 +151,7 @@ type part struct {
 
 // partsOf returns the calls and results of messages, in their order.
 func partsOf[M adk.MessageType](messages []M) (parts []part) {
-	add := func(m toolsearchtest.Message) {
+	for _, m := range messagesOf(messages) {
 		for _, call := range m.Calls {
 			parts = append(parts, part{isCall: true, id: call.ID, name: call.Name, text: call.Arguments})
 		}
@@ -159,17 +159,22 @@ func partsOf[M adk.MessageType](messages []M) (parts []part) {
 			parts = append(parts, part{id: m.CallID, name: m.ToolName, text: m.Text, found: m.Found, native: m.Native})
 		}
 	}
+	return parts
+}
+
+// messagesOf returns messages in one form, one for each block of an agentic one, which may have several results.
+func messagesOf[M adk.MessageType](messages []M) (list []toolsearchtest.Message) {
 	for _, msg := range messages {
 		agentic, isAgentic := any(msg).(*schema.AgenticMessage)
 		if !isAgentic {
-			add(toolsearchtest.Decode(msg))
+			list = append(list, toolsearchtest.Decode(msg))
 			continue
 		}
-		for _, block := range agentic.ContentBlocks { // one message may have several results
-			add(toolsearchtest.Decode(&schema.AgenticMessage{Role: agentic.Role, ContentBlocks: []*schema.ContentBlock{block}}))
+		for _, block := range agentic.ContentBlocks {
+			list = append(list, toolsearchtest.Decode(&schema.AgenticMessage{Role: agentic.Role, ContentBlocks: []*schema.ContentBlock{block}}))
 		}
 	}
-	return parts
+	return list
 }
 
 // asJSON writes a value as JSON.

@@ -291,15 +291,12 @@ func (p *plan) guesses() bool {
 	})
 }
 
-// reorders reports whether loaded tools may change their order, which is known not to hold yet: with
-// MaxLoaded, what is gone from the history decides which tools stay, and a tool that is evicted
-// and loaded again moves to the end; and a later middleware may take away the native results that
-// the ordinary list of a native protocol is ordered by.
+// reorders reports whether loaded tools may change their order: with MaxLoaded, a tool that is evicted and loaded again
+// moves to the end; and a middleware may take away the results by which a protocol orders definitions.
 func (p *plan) reorders() bool {
-	isNative := func(run runPlan) bool {
-		return run.protocol == toolsearch.ProtocolNativeDeferred || run.protocol == toolsearch.ProtocolNativeReferences
-	}
-	return p.config.Limits.MaxLoaded > 0 || slices.ContainsFunc(p.runs, isNative) &&
+	orders := []toolsearch.Protocol{toolsearch.ProtocolNativeDeferred, toolsearch.ProtocolNativeReferences, toolsearch.ProtocolAnchored}
+	isOrdered := func(run runPlan) bool { return slices.Contains(orders, run.protocol) }
+	return p.config.Limits.MaxLoaded > 0 || slices.ContainsFunc(p.runs, isOrdered) &&
 		p.has("trimming", "forgetting", "summarization", "clearing", "truncating")
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -111,6 +112,7 @@ func (c *conversation[M]) play() {
 	for resumes := 0; interrupted && resumes < 5; resumes++ {
 		if c.run.moves {
 			c.next()
+			c.tidy = false // if the tool is gone, the answer of an UnknownToolsHandler is in no event
 			ctx = context.WithValue(ctx, userKey{}, 1-userOf(ctx))
 		}
 		c.log("  resumed for user %d", userOf(ctx))
@@ -272,7 +274,7 @@ type talker[M adk.MessageType] struct {
 
 func (t *talker[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
 	scripted, change := t.scripted(ctx, input)
-	msg, err := scripted.Generate(ctx, input, opts...)
+	msg, err := scripted.Generate(ctx, input, t.onWire(ctx, input, opts)...)
 	if err != nil {
 		return msg, err
 	}
@@ -281,11 +283,23 @@ func (t *talker[M]) Generate(ctx context.Context, input []M, opts ...model.Optio
 
 func (t *talker[M]) Stream(ctx context.Context, input []M, opts ...model.Option) (*schema.StreamReader[M], error) {
 	scripted, change := t.scripted(ctx, input)
-	stream, err := scripted.Stream(ctx, input, opts...)
+	stream, err := scripted.Stream(ctx, input, t.onWire(ctx, input, opts)...)
 	if err != nil {
 		return nil, err
 	}
 	return schema.StreamReaderWithConvert(stream, change), nil
+}
+
+// onWire returns the options of a call as the model gets them: in half of the conversations its requests pass AnchoredTransport.
+func (t *talker[M]) onWire(ctx context.Context, input []M, opts []model.Option) []model.Option {
+	if t.run.protocol != toolsearch.ProtocolAnchored || chance(t.plan.source("wire"), 2) {
+		return opts
+	}
+	var messages []*schema.Message
+	for _, m := range messagesOf(input) {
+		messages = append(messages, toolsearchtest.Encode[*schema.Message](m))
+	}
+	return append(slices.Clip(opts), model.WithTools(must(cost.Seen(ctx, messages, model.GetCommonOptions(nil, opts...).Tools))))
 }
 
 // scripted returns a model for one call, and what becomes of its messages: now and then an odd model leaves

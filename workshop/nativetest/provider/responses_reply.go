@@ -20,7 +20,9 @@ func composeResponse(req *request, turn Turn, number int) reply {
 	for i, call := range turn.Calls {
 		id := fmt.Sprintf("%02d_%d", number, i)
 		must(!call.Server || req.search == "server", "the script searches with the provider's tool, which the request does not have")
-		search := object{"id": "tsc_" + id, "type": "tool_search_call", "arguments": anyJSON(call.Arguments)}
+		var arguments any = call.Arguments
+		_ = json.Unmarshal([]byte(call.Arguments), &arguments) // else it stays a text
+		search := object{"id": "tsc_" + id, "type": "tool_search_call", "arguments": arguments}
 		switch {
 		case call.Server:
 			tools := []any{}
@@ -58,14 +60,6 @@ func composeResponse(req *request, turn Turn, number int) reply {
 	whole := response("completed", items)
 	emit("response.completed", object{"response": whole})
 	return reply{whole, events}
-}
-
-// anyJSON returns the value of a JSON text, or the text itself if it is not JSON.
-func anyJSON(arguments string) (value any) {
-	if json.Unmarshal([]byte(arguments), &value) != nil {
-		return arguments
-	}
-	return value
 }
 
 func streamItem(emit func(string, object), i int, item object) {

@@ -35,12 +35,6 @@ type meter struct {
 	held    float64    // by attempts under way
 }
 
-func newMeter() *meter {
-	m := &meter{base: http.DefaultTransport}
-	m.changed = sync.NewCond(&m.mu)
-	return m
-}
-
 // A slip is what the attempts of one call of the model reserve. The meter's lock guards it.
 type slip struct {
 	held float64 // by the attempt under way

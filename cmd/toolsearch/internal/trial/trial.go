@@ -109,7 +109,8 @@ type trial struct {
 // Trial plays a trial. A nil connect means that only a person can be the model.
 func Trial(ctx context.Context, call *cli.Call, args []string, connect Connect) int {
 	reader, flags := catalog.NewReader(call)
-	r := &trial{Reader: reader, meter: newMeter()}
+	r := &trial{Reader: reader, meter: &meter{base: http.DefaultTransport}}
+	r.meter.changed = sync.NewCond(&r.meter.mu)
 	r.flags(flags)
 	r.Parse(flags, args, 0, 0, "CATALOG")
 	if r.write != "" {
