@@ -300,8 +300,7 @@ func (p *plan) reorders() bool {
 		p.has("trimming", "forgetting", "summarization", "clearing", "truncating")
 }
 
-// paired reports whether the conversation, without the tools its user may not see and without a
-// Filter, is the same to the byte.
+// paired reports whether the conversation is the same to the byte without the tools that its user may not see.
 func (p *plan) paired() bool {
 	forbidden := p.forbidden[p.runs[0].user]
 	if !p.filtered || !p.deterministic() || len(forbidden) == 0 {

@@ -296,7 +296,7 @@ func (w *world) config(protocol toolsearch.Protocol) *toolsearch.Config {
 			c.Groups[0].Name, c.Groups[0].Description = "server", "What a server says of itself."
 		}
 	}
-	if w.plan.filtered && w.without == nil {
+	if w.plan.filtered { // in both halves of a pair, since a group that does not answer is not named to whom a Filter may hide it
 		c.Filter = w.filter
 	}
 	return &c
