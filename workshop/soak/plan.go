@@ -313,7 +313,7 @@ func (p *plan) paired() bool {
 	}
 	// New needs a tool, and an answer of the Source needs a tool that can be in a catalog.
 	for _, specs := range append([][]toolSpec{p.fixed}, p.served...) {
-		if len(specs) > 0 && !slices.ContainsFunc(specs, func(spec toolSpec) bool { return !forbidden[spec.name] }) {
+		if len(specs) > 0 && !slices.ContainsFunc(specs, func(spec toolSpec) bool { return !forbidden[spec.name] && len(spec.name) <= 128 }) {
 			return false
 		}
 	}
