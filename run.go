@@ -40,6 +40,7 @@ type run struct {
 	listed   []*schema.ToolInfo // the tool list of the last model call
 	notebook conversation.Notebook
 	effects  sync.Map // text of a meta-tool's result -> effect
+	replayed string   // the calls of the last round that the tool list reflects
 
 	coUse   CoUse        // of Config.Usage; nil means none
 	related atomic.Value // a map[int]float64 as in scope, of the last model call

@@ -74,12 +74,18 @@ func (r *run) stillLoaded(t *transcript, given lists) *conversation.LoadSet {
 }
 
 // replay applies the history to the loaded tools, round by round. It returns the dynamic tools whose calls have no
-// results yet. The tool list and the session reflect the unloading in all rounds but the last, so only that may unload
-// a tool that is in one of them.
+// results yet. The tool list and the session reflect the unloading in all rounds but a new last one, so only that may
+// unload a tool that is in one of them.
 func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled docset.Set) (busy []int) {
 	for n, round := range t.rounds {
 		if n == len(t.rounds)-1 {
-			settled = nil
+			last := fmt.Sprint(n)
+			for i := range round.calls {
+				last += "\n" + round.calls[i].id
+			}
+			if last != r.replayed {
+				settled, r.replayed = nil, last
+			}
 		}
 		if limit > 0 && round.callAt >= 0 {
 			// The tools that the model saw when it made these calls. A call to a tool
@@ -121,14 +127,12 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 		s.Use(e.loads...)
 	}
 	for _, doc := range e.unloads {
-		if settled == nil || !settled.Has(doc) {
+		if (settled == nil || !settled.Has(doc)) && !r.isAlways(doc) {
 			s.Drop([]int{doc})
 		}
 	}
 	if r.showsTools(result, call) {
-		for _, doc := range e.loads {
-			s.ByResult.Add(doc)
-		}
+		s.ByResult.Union(docset.New(len(r.scope.docs), e.loads...))
 	}
 }
 

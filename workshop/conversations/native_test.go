@@ -31,6 +31,7 @@ func TestNativeConversations(t *testing.T) {
 	}
 	native := toolsearch.Config{UseModelToolSearch: true}
 	refuse := toolsearch.Config{UseModelToolSearch: true, Unloaded: toolsearch.UnloadedRefuse}
+	preselect := toolsearch.Config{UseModelToolSearch: true, Preselect: 1}
 	for _, static := range [][]tool.BaseTool{nil, testtools.EchoTools("clock: The time")} {
 		shown := ""
 		title := "without static tools"
@@ -114,6 +115,8 @@ func TestNativeConversations(t *testing.T) {
 						assert.ElementsMatch(t, strings.Fields(catalog), names, "call %d: each tool once", i)
 					}),
 				},
+				{name: "what Preselect loads stays, if the last call before removed it", config: preselect, static: static, saw: []string{and("send_mail")},
+					history: []message{modelCalls(called("1", "remove_tool", "{}")), toolSays("1", "remove_tool", `{"removed":["send_mail"]}`)}, asks: "mail"},
 			})
 		})
 	}
