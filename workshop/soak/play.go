@@ -26,8 +26,7 @@ import (
 
 // The play of a plan: real agents, a model that talks by the plan, run after run over one history.
 
-// play plays a plan. The tools named by without are left out; nil
-// means that the plan is played as it is.
+// play plays a plan. The tools named by without are left out; nil means that the plan is played as it is.
 func play(p *plan, without map[string]bool) *world {
 	w := newWorld(p, without)
 	defer func() {
