@@ -110,7 +110,8 @@ func (r *run) convertResults(t *transcript, given lists, loaded *conversation.Lo
 		if name == "" && a.call != nil { // without a call, called is only a guess
 			name = a.called
 		}
-		if !r.names.isLoaderName(name) && (result.name != "" || !result.native) {
+		_, isOurs := r.catalog.byName[result.name] // then a search answered the call
+		if !r.names.isLoaderName(name) && (!result.native || result.name != "" && !isOurs) {
 			continue
 		}
 		if form, changed := f.formOf(name, *result, a.call); changed && isFinal {
