@@ -130,7 +130,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	p := &anchor.Plan{Search: r.names.search, Now: c.now}
 	add := func(tool anchor.Tool) {
 		at, wasPlanned := r.planned[tool.Name]
-		at, remains := c.find(at)
+		at, remains := c.find(cmp.Or(tool.First, at))
 		if !remains {
 			at = p.Now // but the history may say where an earlier request defined it
 			if doc, ok := r.scope.byName[tool.Name]; ok && (isFirst || wasPlanned) {
@@ -157,6 +157,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		for _, step := range tool.Steps {
 			if at, ok := c.find(step.At); ok {
 				next.Steps = append(next.Steps, anchor.Step{At: at, Wire: step.Wire, JSON: step.JSON})
+				next.First = next.Steps[0].At // where another agent of the session may replace it
 			}
 		}
 		if info != nil {

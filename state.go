@@ -141,9 +141,7 @@ func (r *run) definedBy(t *transcript) docset.Set {
 	for i := range t.views {
 		for j := range t.views[i].results {
 			if result := &t.views[i].results[j]; r.names.isLoader(result.name) {
-				for _, doc := range r.effectOf(result).defines {
-					defined.Add(doc)
-				}
+				defined.Union(docset.New(len(r.scope.docs), r.effectOf(result).defines...))
 			}
 		}
 	}
