@@ -222,14 +222,14 @@ func (s *keywordScratch) add(list []int32, points uint32) {
 func (s *keywordScratch) containing(text string) (equal int32, isWord bool) {
 	clear(s.seen)
 	s.found = s.found[:0]
-	words := s.x.suffixes.Bytes()
+	words, wordAt := s.x.suffixes.Bytes(), s.x.wordAt
 	for _, at := range s.x.suffixes.Lookup([]byte(text), -1) {
-		word := s.x.wordAt[at]
+		word := wordAt[at]
 		if !s.seen.Add(int(word)) {
 			continue // a word may contain the text twice
 		}
 		s.found = append(s.found, word)
-		if words[at+len(text)] == '\n' && (at == 0 || words[at-1] == '\n') {
+		if end := at + len(text); words[end] == '\n' && (at == 0 || wordAt[at-1] != word) && (end+1 == len(words) || wordAt[end+1] != word) {
 			equal, isWord = word, true
 		}
 	}

@@ -108,7 +108,7 @@ func TestKeywordEqualsOracle(t *testing.T) {
 }
 
 func FuzzKeywordEqualsOracle(f *testing.F) {
-	f.Add("create issue", "mcp__github__create_issue", "Opens an issue", "NotebookEdit", "edits")
+	f.Add("create", "acreate", "Opens an issue", "create\nissue", "edits")
 	f.Add("+a_b Ab", "aB_b", "A_B a", "a b", "İ")
 	f.Add("\u2028x", "x__x", "x\u0085y", "X Y", "ß ẞ")
 	f.Fuzz(func(t *testing.T, query, name1, text1, name2, text2 string) {
