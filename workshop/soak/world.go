@@ -161,8 +161,8 @@ func (w *world) tools(specs []toolSpec) (tools []tool.BaseTool) {
 		w.allTools = append(w.allTools, t)
 		w.mu.Unlock()
 		switch {
-		// Eino v0.9.21 cannot keep a streamed result of an agentic run in a second checkpoint.
-		case spec.way == "streamable" && !(w.plan.agentic && w.plan.confirms):
+		// Eino v0.9.21 cannot keep a streamed result in a second checkpoint of an agentic run, nor in one if its call has no id.
+		case spec.way == "streamable" && !((w.plan.agentic || w.plan.odd) && w.plan.confirms):
 			tools = append(tools, streamableTool{t})
 		case spec.way == "enhanced":
 			tools = append(tools, enhancedTool{t})
