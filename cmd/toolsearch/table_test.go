@@ -78,7 +78,6 @@ func TestNarrowTerminals(t *testing.T) {
 		{0, false, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a letter to a friend\n"},
 		{48, false, " tokens  tool                     description\n1234567  a_tool_with_a_long_name  Sends a lette…\n"},
 		{40, false, " tokens  tool                 descripti…\n1234567  a_tool_with_a_long…  Sends a l…\n"},
-		{5, false, " tokens  tool        descripti…\n1234567  a_tool_wi…  Sends a l…\n"}, // no room for anything
 		{35, true, "tokens   tool            descripti…\n1234567  a_tool_with_a…  Sends a l…\n"},
 	} {
 		var out bytes.Buffer

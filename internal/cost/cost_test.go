@@ -286,7 +286,6 @@ func TestScript(t *testing.T) {
 	arguments, ok := argumentsFor(picky)
 	assert.True(t, ok)
 	assert.JSONEq(t, `{"kind":"a","many":[],"deep":{"n":1}}`, arguments)
-	assert.Equal(t, "github create issue", queryFor(&schema.ToolInfo{Name: "mcp__github__create_issue"}))
 }
 
 func TestSizes(t *testing.T) {

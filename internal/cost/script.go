@@ -58,7 +58,9 @@ func Script(tools []*schema.ToolInfo, s Shape) Conversation {
 		for at := range to - from {
 			info := tools[from+(at+(to-from)/2)%(to-from)] // starting at the middle of its part
 			if arguments, ok := argumentsFor(info); ok {
-				steps = append(steps, Step{Tool: info.Name, Arguments: arguments, Query: queryFor(info), Result: s.Result})
+				namespace := search.Annotate(info).Namespace // which a model would search by, with the words of the bare name
+				query := strings.TrimSpace(namespace + " " + strings.Join(naming.Parts(naming.Bare(info.Name, namespace)), " "))
+				steps = append(steps, Step{Tool: info.Name, Arguments: arguments, Query: query, Result: s.Result})
 				break
 			}
 		}
@@ -69,14 +71,6 @@ func Script(tools []*schema.ToolInfo, s Shape) Conversation {
 		}
 	}
 	return c
-}
-
-// queryFor returns the words that a model would search for a tool by: its server and the words
-// of its bare name.
-func queryFor(info *schema.ToolInfo) string {
-	namespace := search.Annotate(info).Namespace
-	words := append([]string{namespace}, naming.Parts(naming.Bare(info.Name, namespace))...)
-	return strings.TrimSpace(strings.Join(words, " "))
 }
 
 // argumentsFor makes arguments that a tool's schema allows.

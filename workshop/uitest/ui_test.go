@@ -109,7 +109,6 @@ func TestLateAnswers(t *testing.T) {
 	w.until(`late.length > 1`) // one for each pane
 	w.run(chromedp.Evaluate(`holds = false`, nil))
 	w.press(" ticket")
-	w.awaitNames(1, searched(t, "keyword", "train ticket"))
 	w.awaitNames(2, searched(t, "bm25", "train ticket"))
 	w.run(chromedp.Evaluate(`late.forEach((go) => go())`, nil))
 	w.until(`read === late.length`)

@@ -115,6 +115,9 @@ func Trial(ctx context.Context, call *cli.Call, args []string, connect Connect) 
 	r.Parse(flags, args, 0, 0, "CATALOG")
 	if r.write != "" {
 		defer r.load(ctx)()
+		if _, err := os.Stat(r.write); err == nil {
+			cli.Check(fmt.Errorf("%s is there already, perhaps with requests that you wrote", r.write))
+		}
 		cli.Check(os.WriteFile(r.write, cli.Visible(r.skeletons()), 0o644))
 		return cli.Found
 	}

@@ -299,13 +299,16 @@ func TestRun(t *testing.T) {
 func TestTasks(t *testing.T) {
 	dir := files(t)
 	path := filepath.Join(dir, "tasks.jsonl")
+	_, problems, _ := run(t, dir, nil, "-write", path)
+	assert.Contains(t, problems, "tasks.jsonl is there already", "what a user wrote stays")
+	require.NoError(t, os.Remove(path))
 	_, problems, code := run(t, dir, nil, "-write", path)
 	require.Equal(t, cli.Found, code, problems)
 	text := testtools.Must(os.ReadFile(path))(t)
 	assert.Equal(t, 4+4+4, bytes.Count(text, []byte("\n")), "a task a tool, and over two and three servers")
 	assert.Contains(t, string(text), `{"id":"mail__send+stocks__price","query":"","gold":["mail__send","stocks__price"],"about":["Sends an e-mail","The price of a share"]}`)
 
-	filled := strings.Replace(string(text), `"query":""`, `"query":"send an e-mail to Ann"`, 1)
+	filled := strings.Replace(strings.ReplaceAll(string(text), "The price of a share", "股票的价格"), `"query":""`, `"query":"send an e-mail to Ann"`, 1)
 	require.NoError(t, os.WriteFile(path, []byte(filled), 0o600))
 	out, problems, _ := run(t, dir, finder, "-way", "all")
 	assert.Contains(t, problems, "Left out: 11 tasks without a request.")
