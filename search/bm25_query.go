@@ -238,6 +238,9 @@ func (r *bm25Reader) weigh() {
 		if len(r.texts) <= maxRelatedQuery && !isSplit && !r.isForeign {
 			r.addSubstitutes(word.related, weight)
 		}
+		if r.x.ideographs > 0 {
+			r.addPhrases(i)
+		}
 		if to := len(r.query.groups); to > from {
 			word.from, word.to = from, to
 		}
@@ -247,6 +250,16 @@ func (r *bm25Reader) weigh() {
 	}
 	r.readSentences()
 	r.addJoined()
+}
+
+// addPhrases adds the Chinese words for several words from place i on.
+func (r *bm25Reader) addPhrases(i int) {
+	phrase := r.analyzer.Terms[r.texts[i]]
+	for _, next := range r.texts[i+1 : min(len(r.texts), i+maxMeaningGroups)] {
+		phrase += " " + r.analyzer.Terms[next]
+		r.begin(phrase)
+		r.addSubstitutes(r.chinese(phrase), 1)
+	}
 }
 
 func (r *bm25Reader) addJoined() {

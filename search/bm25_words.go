@@ -211,8 +211,8 @@ func (r *bm25Reader) addNear(n int32, weight float64) (isSplit bool) {
 //
 // A word is a group: of its meanings, only the first that a tool has counts. A meaning of several English words is
 // several groups. The Chinese words for an English word are substitutes like its synonyms, and are looked up by their
-// pairs of characters. In a catalog in Chinese, the Chinese words of a Chinese word's best meaning are substitutes
-// too, and count by their characters as well: 有哪些 (list) for 列出.
+// pairs of characters; those for an English phrase are a group of their own. In a catalog in Chinese, the Chinese words
+// of a Chinese word's best meaning are substitutes too, and count by their characters as well: 有哪些 (list) for 列出.
 
 var meaningWeights = [lexicon.MaxMeanings]float64{1, 0.7, 0.5}
 
@@ -222,7 +222,7 @@ const (
 	nextChinese      = 0.8 // of the weight of the previous Chinese word
 	maxChinese       = 4   // Chinese words for an English word
 	sameMeaning      = 0.8 // times chineseWeight for a Chinese word of the same meaning: a synonym's weight
-	maxMeaningGroups = 4   // English words in a meaning
+	maxMeaningGroups = 4   // English words in a meaning or phrase
 )
 
 // bm25Meaning is an English word that a Chinese word of the query means, or the alternatives to it.
@@ -329,14 +329,7 @@ func (r *bm25Reader) readMeanings(word string, n, number int32) []bm25Group {
 
 // addSameMeaning adds the Chinese words with the same best meaning, by their pairs and by each of their characters.
 func (r *bm25Reader) addSameMeaning(meaning string, like bm25Term, add func(at int, term bm25Term)) {
-	if strings.Contains(meaning, " ") {
-		return
-	}
-	n := r.analyzer.Number(meaning, analysis.Lower)
-	if n == noTerm {
-		return
-	}
-	for _, other := range r.chinese(r.analyzer.Terms[n]) {
+	for _, other := range r.chinese(r.analyzer.Stems(meaning)) {
 		term := like
 		term.id, term.weight = other.id, like.weight*other.weight
 		add(0, term)
@@ -379,13 +372,13 @@ func (r *bm25Reader) addMeanings() {
 	}
 }
 
-// chinese returns the terms of the index that are the Chinese words for an English word.
-func (r *bm25Reader) chinese(word string) (terms []bm25Term) {
-	if r.x.ideographs == 0 || word[0] >= utf8.RuneSelf {
+// chinese returns the terms of the index that are the Chinese words for an English word or phrase.
+func (r *bm25Reader) chinese(english string) (terms []bm25Term) {
+	if r.x.ideographs == 0 {
 		return nil
 	}
 	found, weight := 0, chineseWeight
-	for _, of := range r.x.lexicon.Chinese()[word] {
+	for _, of := range r.x.lexicon.Chinese()[english] {
 		if !r.holdsAll(of.Term) {
 			continue
 		}

@@ -170,6 +170,11 @@ func TestBM25Chinese(t *testing.T) {
 		0: doc("o1", "取消订单"),
 		1: doc("o2", "列出订单"),
 	}
+	games := []search.Document{
+		0: doc("g1", "游戏王"),
+		1: doc("g2", "鸣潮"),
+		2: doc("g3", "英雄联盟"),
+	}
 	mixed := []search.Document{
 		0: doc("get_weather", "Conditions in a city"),
 		1: doc("查天气", "查询某个城市的天气"),
@@ -193,6 +198,12 @@ func TestBM25Chinese(t *testing.T) {
 		{chinese, "delete files", []int{2}, "English words"},
 		{chinese, "天氣", []int{0}, "traditional characters, where tools have the simplified ones"},
 		{orders, "有哪些订单", []int{1, 0}, "a Chinese word with the same meaning"},
+		{games, "yu gi oh", []int{0}, "a name of several words"},
+		{games, "Yu-Gi-Oh card", []int{0}, "a name with hyphens"},
+		{games, "yugioh", []int{0}, "a name in one word"},
+		{games, "wuthering waves", []int{1}, "a name whose words mean something else"},
+		{games, "league of legends", []int{2}, "a name with a stop word"},
+		{games, "legends", nil, "a word of a name"},
 		{mixed, "天气", []int{1, 0}, "a Chinese word comes before its meaning"},
 		{mixed, "weather", []int{0, 1}, "an English word comes before its Chinese word"},
 	} {
@@ -215,6 +226,7 @@ func TestBM25ExplainsWhy(t *testing.T) {
 		{bill, "删除", `in the lexicon for "删除"`},
 		{doc("天气", ""), "weather", `in the lexicon for "weather"`},
 		{doc("o1", "列出订单"), "哪些", `a synonym of "哪些"`},
+		{doc("g1", "游戏王"), "yu gi oh", `in the lexicon for "yu gi oh"`},
 		{count, "how many", `a synonym of "mani"`},
 		{count, "多少", `in the lexicon for "多少"`},
 	} {

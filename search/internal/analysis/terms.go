@@ -158,6 +158,14 @@ func (z *Analyzer) TermsOf(line string) []string {
 	return words
 }
 
+// Stems returns the terms of a text, with blanks between them.
+func (z *Analyzer) Stems(text string) (stems string) {
+	for _, n := range z.Append(nil, text) {
+		stems += " " + z.Terms[n]
+	}
+	return strings.TrimPrefix(stems, " ")
+}
+
 // Remembered returns how many words the Analyzer remembers.
 func (z *Analyzer) Remembered() int { return len(z.words) }
 

@@ -27,7 +27,7 @@ type Lexicon struct {
 	Synonyms  func() map[string][]Synonym // a stemmed word -> the other words of its groups, the nearest first
 	Thesaurus func() map[string][]Synonym // a stemmed word -> what it may have to do with, the likeliest first
 	Meanings  func() Meanings             // in English
-	Chinese   func() map[string][]Synonym // a stemmed English word -> the Chinese words for it, the best first
+	Chinese   func() map[string][]Synonym // a stemmed English word or phrase -> the Chinese words for it, the best first
 }
 
 // An entry is a line of a lexicon.
@@ -221,9 +221,11 @@ func (l *Lexicon) readChinese() map[string][]Synonym {
 		for _, line := range l.lines("meanings") {
 			word, english, _ := strings.Cut(line.text, "\t")
 			words := strings.Split(english, "; ")
-			if isChinese(word) && rank < len(words) && words[rank] != "" && !strings.Contains(words[rank], " ") {
-				stem := z.Term(words[rank])
-				all[stem] = append(all[stem], Synonym{Term: analysis.Simplify(word), Line: line.number})
+			if !isChinese(word) || rank >= len(words) {
+				continue
+			}
+			if stems := z.Stems(words[rank]); stems != "" {
+				all[stems] = append(all[stems], Synonym{Term: analysis.Simplify(word), Line: line.number})
 			}
 		}
 	}
