@@ -122,7 +122,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	}
 	c, isFirst := r.courseOf(t), r.planned == nil
 	if isFirst {
-		r.planned, r.changed = make(map[string]anchor.At), make(map[string]bool)
+		r.planned, r.changed, r.lost = make(map[string]anchor.At), make(map[string]bool), make(map[string]bool)
 		if r.isAlone && c.now.User != 1 { // others came before
 			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
 		}
@@ -140,28 +140,30 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		tool.First, r.planned[tool.Name] = at, at
 		p.Tools = append(p.Tools, tool)
 	}
-	listed := make(map[string]*schema.ToolInfo)
+	listed := make(map[string]*Document)
 	for _, info := range tools {
 		if r.isMovable(info) {
-			listed[info.Name] = info
+			doc := r.scope.docs[r.scope.byName[info.Name]]
+			doc.Parameters = nil // Info has them
+			listed[info.Name] = &doc
 		}
 	}
 	known := make(map[string]bool)
 	for _, tool := range r.session.definitions() {
 		known[tool.Name] = true
-		info, room := listed[tool.Name], maxSteps-len(tool.Steps)
-		if info == nil && !r.isGone(tool.Name, tools) {
+		doc, room := listed[tool.Name], maxSteps-len(tool.Steps)
+		if doc == nil && !r.isGone(ctx, &tool, tools) {
 			continue
 		}
-		next := anchor.Tool{Name: tool.Name, Gone: info == nil, MayChange: room > 1} // taken back, it may come again
+		next := anchor.Tool{Name: tool.Name, Gone: doc == nil, MayChange: room > 1} // taken back, it may come again
 		for _, step := range tool.Steps {
 			if at, ok := c.find(step.At); ok {
 				next.Steps = append(next.Steps, anchor.Step{At: at, Wire: step.Wire, JSON: step.JSON})
 				next.First = next.Steps[0].At // where another agent of the session may replace it
 			}
 		}
-		if info != nil {
-			isChanged := tool.Hash != hashOfTool(info)
+		if doc != nil {
+			isChanged := tool.Hash != hashOfTool(doc.Info)
 			next.MayChange = room > 0 && !(isChanged && r.changed[tool.Name])
 			r.changed[tool.Name] = r.changed[tool.Name] || isChanged
 		}
@@ -182,7 +184,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		}
 		for _, tool := range p.Tools {
 			if sent := report.Steps[tool.Name]; len(sent) > 0 {
-				r.session.define(tool.Name, listed[tool.Name], sent[len(sent)-1])
+				r.session.define(tool.Name, listed[tool.Name], sent[len(sent)-1], r.config.Filter != nil)
 			}
 		}
 	}
@@ -200,11 +202,19 @@ func (r *run) isMovable(t *schema.ToolInfo) bool {
 
 // isGone reports whether a tool that the conversation defines is not callable any more. A tool that Filter drops
 // is not gone: the model must not see it, so its definition leaves the conversation. Neither is a name that
-// another tool has now.
-func (r *run) isGone(name string, tools []*schema.ToolInfo) bool {
-	doc, ok := r.scope.byName[name]
-	_, exists := r.catalog.byName[name]
-	return !containsName(tools, name) && (ok && r.scope.has(doc) || !exists && r.config.Filter == nil)
+// another tool has now. About a tool that the catalog lost, Filter is asked once a run, with what it was asked before.
+func (r *run) isGone(ctx context.Context, tool *anchored, tools []*schema.ToolInfo) bool {
+	if containsName(tools, tool.Name) {
+		return false
+	}
+	if _, exists := r.catalog.byName[tool.Name]; exists {
+		doc, ok := r.scope.byName[tool.Name]
+		return ok && r.scope.has(doc)
+	}
+	if _, isAsked := r.lost[tool.Name]; !isAsked {
+		r.lost[tool.Name] = r.config.Filter == nil || tool.passes(ctx, r.config.Filter)
+	}
+	return r.lost[tool.Name]
 }
 
 // onWire returns the tool list that a provider sees.

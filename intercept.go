@@ -81,6 +81,8 @@ func (k *callable) standInFor(name string) *standIn {
 		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode.seesSearches() && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
+	case k.run.lost[name] && !containsName(k.all, name):
+		return &standIn{UnknownTool: name, IsLost: true}
 	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):
 		return k.unknown(name)
 	}

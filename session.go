@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/anchor"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
@@ -100,9 +101,10 @@ func (s *Session) definitions() []anchored {
 	return s.anchored
 }
 
-// define records the last step of what a request had of a tool. info is the definition in the catalog, nil if the tool is
-// gone. A definition keeps two places: the first, and the last one in a history that lost the first or never had it.
-func (s *Session) define(name string, info *schema.ToolInfo, step anchor.Step) {
+// define records the last step of what a request had of a tool. doc is the tool in the catalog, nil if it is gone; if
+// isFiltered, the session keeps it. A definition keeps two places: the first, and the last one in a history that lost
+// the first or never had it.
+func (s *Session) define(name string, doc *Document, step anchor.Step, isFiltered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tool := anchored{Name: name}
@@ -114,8 +116,11 @@ func (s *Session) define(name string, info *schema.ToolInfo, step anchor.Step) {
 	switch {
 	case slices.Contains(tool.Steps, step):
 		return
-	case !isSame && info != nil:
-		hash := hashOfTool(info)
+	case !isSame && doc != nil:
+		if tool.Document = nil; isFiltered {
+			tool.Document, _ = foreign.Guard(func() ([]byte, error) { return json.Marshal(doc) })
+		}
+		hash := hashOfTool(doc.Info)
 		if hash != tool.Hash && slices.ContainsFunc(tool.Steps, func(s anchor.Step) bool { return s.Wire != step.Wire }) {
 			hash = "" // another provider has another definition, so calls are always checked
 		}
@@ -151,6 +156,18 @@ type anchored struct {
 	Name  string        `json:"name"`
 	Hash  string        `json:"hash"` // of the definition in the catalog when the last step was new; "" is like none
 	Steps []anchor.Step `json:"steps"`
+
+	Document json.RawMessage `json:"document,omitempty"` // of the catalog then, for a Filter once the tool is gone
+}
+
+// passes reports whether a Filter lets a tool pass that is gone.
+func (a *anchored) passes(ctx context.Context, filter func(context.Context, Document) bool) bool {
+	var doc Document
+	if json.Unmarshal(a.Document, &doc) != nil || doc.Name != a.Name || doc.Info == nil {
+		return false
+	}
+	passes, err := foreign.Guard(func() (bool, error) { return filter(ctx, doc), nil })
+	return passes && err == nil
 }
 
 // Bounds on what a session keeps of definitions. What does not fit is defined anew by each run.
@@ -162,7 +179,7 @@ const (
 
 // size returns the bytes that count towards maxAnchoredBytes.
 func (a *anchored) size() int {
-	n := len(a.Name) + len(a.Hash)
+	n := len(a.Name) + len(a.Hash) + len(a.Document)
 	for _, step := range a.Steps {
 		n += len(step.At.Call) + len(step.At.Text) + len(step.Wire) + len(step.JSON)
 	}

@@ -162,7 +162,10 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 		return say("unloaded-tool", "{name}", naming.Safe(s.UnloadedTool), "{search}", search)
 	}
 	key := "unknown-tool"
-	if len(s.Suggestions) > 0 {
+	switch {
+	case s.IsLost:
+		key = "lost-tool"
+	case len(s.Suggestions) > 0:
 		key = "unknown-tool-near"
 	}
 	return &Result{

@@ -240,14 +240,15 @@ func testAnchoredRetries[M adk.MessageType](t *testing.T, a adapter[M], b *busy,
 // of earlier requests end. From there, requests extend each other again.
 func TestAnchoredRights(t *testing.T) {
 	for _, a := range messageAdapters {
-		t.Run(a.name, func(t *testing.T) { testAnchoredRights(t, a) })
+		t.Run(a.name, func(t *testing.T) { testAnchoredRights(t, a, catalog()) })
+		t.Run(a.name+", of a tool that is gone", func(t *testing.T) { testAnchoredRights(t, a, catalog()[1:]) })
 	}
 	for _, a := range agenticAdapters {
-		t.Run(a.name, func(t *testing.T) { testAnchoredRights(t, a) })
+		t.Run(a.name, func(t *testing.T) { testAnchoredRights(t, a, catalog()) })
 	}
 }
 
-func testAnchoredRights[M adk.MessageType](t *testing.T, a adapter[M]) {
+func testAnchoredRights[M adk.MessageType](t *testing.T, a adapter[M], later []tool.BaseTool) {
 	may := true
 	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Filter: func(_ context.Context, d toolsearch.Document) bool {
 		return may || d.Name != "get_weather"
@@ -257,7 +258,7 @@ func testAnchoredRights[M adk.MessageType](t *testing.T, a adapter[M]) {
 	ctx, m := toolsearch.WithLoaded(context.Background()), a.model(t, server)
 	said, err := drain(newRunner(t, m, s).Run(ctx, input[M](s)))
 	require.NoError(t, err)
-	may = false
+	may, s.dynamic = false, later
 	_, err = drain(newRunner(t, m, s).Run(ctx, slices.Concat(input[M](s), said, input[M](s))))
 	require.NoError(t, err)
 	requests := server.Requests()

@@ -303,10 +303,9 @@ var trips = []trip{
 		says: "is not loaded yet",
 	},
 	{
-		name: "a tool that vanishes and comes back",
-		legs: []leg{
-			weather, goes(calls(calling("get_weather"))).after(withoutWeather), goes().after(anchoredAgain),
-		},
+		name: "a tool that vanishes and comes back", config: toolsearch.Config{Filter: toolsearch.FilterTools(nil, []string{"*"})},
+		says:   "is not offered any more",
+		legs:   []leg{weather, goes(calls(calling("get_weather"))).after(withoutWeather), goes().after(anchoredAgain)},
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", "~get_weather", "get_weather"},
 		breaks: []int{3, 5}, // the reminder changes
 	},
