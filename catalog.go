@@ -54,7 +54,7 @@ type Catalog struct {
 	isQuick                   bool                 // Keyword alone searches
 	isMixed                   bool                 // not all tools are of one namespace
 	copies                    func() map[int][]int // by document: those that differ in their server alone
-	related                   map[int]float64      // of CatalogOptions, as in scope
+	evidence                  evidence             // by CatalogOptions
 }
 
 // CatalogOptions configure a Catalog, as in a Config. The zero value of each is a good default.
@@ -93,7 +93,7 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 	}
 	c, err := newCatalog(ctx, infos, nil, nil, config, &Catalog{})
 	if err == nil && options.Index != nil && !takesPatterns(c.searcher) {
-		c.related = c.all().strengths(options.Related)
+		c.evidence.use = c.all().strengths(options.Related)
 	}
 	return c, err
 }
@@ -274,8 +274,8 @@ func (c *Catalog) Explain(ctx context.Context, query, name string) (search.Expla
 		return search.Explanation{Parts: []search.Contribution{why}}, ctx.Err()
 	}
 	e, err := explainer.Explain(ctx, q, doc)
-	if err == nil && c.related[doc] > 0 {
-		q.Limit = relatedPool
+	if err == nil && c.evidence.use[doc] > 0 {
+		q.Limit = evidencePool
 		ranked, _ := c.all().ask(ctx, c.searcher, q) // it has just answered
 		if i := slices.IndexFunc(ranked.matches, func(m Match) bool { return m.Info.Name == c.docs[doc].Name }); i >= 0 {
 			use := search.Contribution{Field: "use", Score: ranked.matches[i].Score - e.Score, Detail: "other conversations call it with the called tools"}

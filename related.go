@@ -13,7 +13,7 @@ import (
 )
 
 // What belongs together: tools that a match names, those beside it on its server, and those that other conversations
-// call together with it (Config.Usage).
+// call together with it (Config.Usage). And what the user asked for: the last request is evidence besides the queries.
 
 const (
 	maxMentioned  = 2   // tools that come along with the matches of a query, since a match names them
@@ -21,25 +21,72 @@ const (
 	maxRelated    = 8   // such names in one answer
 	maxDistance   = 200 // visible tools on either side of a match that may be its neighbours
 	maxCalled     = 20  // tools that the conversation called last, about which co-use is asked
-	relatedPool   = 60  // matches of a query whose order co-use may change
-	relatedShare  = 0.5 // what co-use adds to a score at most, as a share of the best
+	evidencePool  = 60  // matches of a query whose order evidence may change
+	requestShare  = 0.3 // what the user's last request adds to a score at most, as a share of the best
+	useShare      = 0.5 // what co-use adds then
 )
 
-// byUse adds to the scores of a query's matches what co-use says, and returns the best. A tool that the query names keeps
-// its place. docs/tuning.md has what relatedShare and relatedPool were measured with.
-func (c scope) byUse(matches []Match, places int) []Match {
-	if len(c.related) == 0 {
+// evidence is what speaks for a document besides the query, at most 1 each.
+type evidence struct {
+	use     map[int]float64 // how strongly other conversations call it together with the tools called here
+	request map[int]float64 // how well it fits the user's last request, compared with the best
+}
+
+func (e *evidence) speaks() bool { return len(e.use)+len(e.request) > 0 }
+
+// byEvidence adds evidence to the scores of a query's matches, and returns the best. A tool that the query names keeps
+// its place. docs/settings.md has what the shares were measured with.
+func (c scope) byEvidence(matches []Match, places int) []Match {
+	if !c.evidence.speaks() {
 		return matches
 	}
-	best := 0.0
-	for i := range matches {
-		if m := &matches[i]; m.Score < docset.Named {
-			best = cmp.Or(best, m.Score)
-			m.Score += relatedShare * max(best, 0) * c.related[c.byName[m.Info.Name]]
+	add := func(share float64, strengths map[int]float64) {
+		best := 0.0
+		for _, m := range matches {
+			if m.Score < docset.Named {
+				best = max(best, m.Score)
+			}
+		}
+		for i := range matches {
+			if m := &matches[i]; m.Score < docset.Named {
+				m.Score += share * best * strengths[c.byName[m.Info.Name]]
+			}
 		}
 	}
+	add(requestShare, c.evidence.request)
+	add(useShare, c.evidence.use)
 	slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(b.Score, a.Score) })
 	return matches[:min(len(matches), places)]
+}
+
+// fitting returns tools that fit the user's last request, for the places that are left since several queries found the
+// same.
+func (c scope) fitting(matches []Match, places int) (more []Match) {
+	if c.isShown == nil || places <= 0 {
+		return nil
+	}
+	for _, doc := range byStrength(c.evidence.request) {
+		if len(more) == places || c.evidence.request[doc] < farRatio {
+			break
+		}
+		if m := []Match{{Info: c.docs[doc].Info}}; c.isFree(doc, matches) {
+			c.settle(m)
+			more = append(more, m...)
+		}
+	}
+	return more
+}
+
+// byStrength returns documents, those with the strongest evidence first.
+func byStrength(strengths map[int]float64) []int {
+	return slices.SortedFunc(maps.Keys(strengths), func(a, b int) int {
+		return cmp.Or(cmp.Compare(strengths[b], strengths[a]), cmp.Compare(a, b))
+	})
+}
+
+// isFree reports whether a document may be named or sent besides the matches.
+func (c scope) isFree(doc int, matches []Match) bool {
+	return c.has(doc) && !c.isShown(doc) && !c.isCopy(doc) && len(withoutMatches([]string{c.docs[doc].Name}, matches)) > 0
 }
 
 // relatedTo returns the names of tools that the matches of a query leave out and that may be needed together with them:
@@ -47,11 +94,7 @@ func (c scope) byUse(matches []Match, places int) []Match {
 // beside the best match in the list of its server, where tools of one kind are mostly together.
 func (c scope) relatedTo(matches []Match) (names []string) {
 	best := c.byName[matches[0].Info.Name]
-	isFree := func(doc int) bool {
-		return c.has(doc) && !c.isShown(doc) && !c.isCopy(doc) && len(withoutMatches([]string{c.docs[doc].Name}, matches)) > 0
-	}
-	related := slices.DeleteFunc(slices.Sorted(maps.Keys(c.related)), func(doc int) bool { return !isFree(doc) })
-	slices.SortStableFunc(related, func(a, b int) int { return cmp.Compare(c.related[b], c.related[a]) })
+	related := slices.DeleteFunc(byStrength(c.evidence.use), func(doc int) bool { return !c.isFree(doc, matches) })
 	related = related[:min(len(related), maxNeighbours)]
 	most, sides := len(related)+maxNeighbours, [2]int{best, best}
 	for passed := 0; c.showsNoNames && passed < 2*maxDistance && len(related) < most; passed++ { // behind and before it in turn
@@ -59,7 +102,7 @@ func (c scope) relatedTo(matches []Match) (names []string) {
 		isInside := func() bool { return *at >= 0 && *at < len(c.docs) }
 		for *at += step; isInside() && !c.has(*at); *at += step { // what the run may not see makes no difference
 		}
-		if isInside() && c.docs[best].Namespace != "" && c.docs[*at].Namespace == c.docs[best].Namespace && isFree(*at) &&
+		if isInside() && c.docs[best].Namespace != "" && c.docs[*at].Namespace == c.docs[best].Namespace && c.isFree(*at, matches) &&
 			!slices.Contains(related, *at) {
 			related = append(related, *at)
 		}

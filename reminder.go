@@ -215,15 +215,14 @@ func (r *reminder) ensure(t *transcript) {
 	}
 }
 
-// unanswered returns the user's last message, or "" if the model has said something since.
-func (r *reminder) unanswered(views []view) string {
+// asked returns the user's last message, and whether the model has said something since.
+func (r *reminder) asked(views []view) (request string, isAnswered bool) {
 	for i := range slices.Backward(views) {
-		switch v := &views[i]; {
-		case v.assistant:
-			return ""
-		case v.user && !v.summary && !r.is(v) && !r.quoted(v):
-			return cmp.Or(v.text, strings.Join(v.texts, "\n"))
+		v := &views[i]
+		if v.user && !v.summary && !r.is(v) && !r.quoted(v) {
+			return cmp.Or(v.text, strings.Join(v.texts, "\n")), isAnswered
 		}
+		isAnswered = isAnswered || v.assistant
 	}
-	return ""
+	return "", isAnswered
 }

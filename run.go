@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/anchor"
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
@@ -43,7 +45,11 @@ type run struct {
 	replayed string   // the calls of the last round that the tool list reflects
 
 	coUse   CoUse        // of Config.Usage; nil means none
-	related atomic.Value // a map[int]float64 as in scope, of the last model call
+	related atomic.Value // a map[int]float64 as in evidence, of the last model call
+
+	request string // the user's last before the first model call
+	onceFit sync.Once
+	fit     map[int]float64 // as in evidence
 
 	// Under ProtocolAnchored:
 	changed    map[string]bool      // the tools that changed since they were defined
@@ -153,6 +159,37 @@ func (r *run) tokensOf(info *schema.ToolInfo) int {
 		return r.scope.tokensOf(doc)
 	}
 	return tokensOf(info)
+}
+
+// fits returns how well tools fit the user's last request before the run's first model call, compared with the best. It is
+// worked out at the run's first search. Eino's own answers, and patterns, do not depend on it.
+func (r *run) fits(ctx context.Context) map[int]float64 {
+	if r.request == "" || r.config.indexer() == nil || takesPatterns(r.scope.searcher) {
+		return nil
+	}
+	r.onceFit.Do(func() {
+		found, err := r.scope.askFor(ctx, r.request, evidencePool)
+		if err = cmp.Or(err, found.partial); err != nil && ctx.Err() == nil {
+			r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: the user's request as evidence: %w", err))
+		}
+		r.fit = make(map[int]float64)
+		best := 0.0
+		for _, m := range found.matches {
+			if m.Score < docset.Named {
+				best = cmp.Or(best, m.Score)
+			}
+			if m.Score > 0 {
+				r.fit[r.scope.byName[m.Info.Name]] = min(1, m.Score/cmp.Or(best, m.Score))
+			}
+		}
+	})
+	return r.fit
+}
+
+// coUsed returns what other conversations call together with the tools that this one had called at the last model call.
+func (r *run) coUsed() map[int]float64 {
+	use, _ := r.related.Load().(map[int]float64)
+	return use
 }
 
 // recordCalled records the tools that the conversation has called, for what other conversations call together with them.

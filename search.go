@@ -58,7 +58,7 @@ type scope struct {
 	down         string             // names of the groups that do not answer, of those that the request may know
 	prompt       *wording.Texts     // for what the model sees of the hidden tools
 	isShown      func(doc int) bool // whether the model sees a tool's definition already, so that it needs no place; nil means that none is
-	related      map[int]float64    // how strongly other conversations call a tool together with those called here
+	evidence     *evidence          // what speaks for a tool besides the query
 	cutsOff      bool               // every match sends its definition, so matches far below the best of a query are left out
 	showsNoNames bool               // the model has no list of the hidden tools' names
 	best         float64            // the score of a query's best, if the model sees it already; 0 means the first match
@@ -68,7 +68,7 @@ type scope struct {
 }
 
 func (c *Catalog) all() scope {
-	return scope{Catalog: c, byName: c.byName, prompt: c.prompt, perNamespace: -1, related: c.related}
+	return scope{Catalog: c, byName: c.byName, prompt: c.prompt, perNamespace: -1, evidence: &c.evidence}
 }
 
 // strengths returns what co-use says of the documents of a scope, from what it says of names.
@@ -112,7 +112,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	if c.isMixed && c.isShown != nil { // Eino's own answers, patterns and providers' results have all
 		c.settled = make(map[int]int)
 	}
-	blank := true
+	blank, places := true, 0
 	var ended error
 	for _, text := range queries[:min(len(queries), maxQueries)] {
 		if ended = limited.Err(); ended != nil {
@@ -121,7 +121,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if list, ok := parseSelect(text); ok {
 			matches, missing := c.selectNames(list)
 			blank = blank && len(matches)+len(missing) == 0
-			lists = append(lists, matches)
+			lists, places = append(lists, matches), places+len(matches)
 			result.Total += len(matches)
 			result.NotFound = append(result.NotFound, missing...)
 			continue
@@ -169,9 +169,10 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if lists = append(lists, matches); len(queries) > 1 {
 			trace.found(matches, text)
 		}
-		result.Total += total
+		result.Total, places = result.Total+total, places+len(matches)
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
+	result.Matches = append(result.Matches, c.fitting(result.Matches, places-len(result.Matches))...)
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
 	trace.copies, trace.related = withoutMatches(trace.copies, result.Matches), withoutMatches(trace.related, result.Matches)
 	trace.related = trace.related[:min(len(trace.related), maxRelated)]
@@ -438,8 +439,8 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	defer failed(&err)
 	a.query = q
 	places := q.Limit
-	if len(c.related) > 0 && places > 0 {
-		q.Limit = max(places, relatedPool)
+	if c.evidence.speaks() && places > 0 {
+		q.Limit = max(places, evidencePool)
 	}
 	asked := q
 	if c.allowed != nil {
@@ -473,8 +474,15 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	if total < len(hits.Hits) || dropped {
 		total = distinct
 	}
-	a.matches, a.total, a.partial = c.byUse(matches, places), min(max(total, distinct), len(c.docs)), hits.Partial
+	a.matches, a.total, a.partial = c.byEvidence(matches, places), min(max(total, distinct), len(c.docs)), hits.Partial
 	return a, nil
+}
+
+// askFor ranks the tools by a user's message.
+func (c scope) askFor(ctx context.Context, message string, limit int) (ranking, error) {
+	q := c.narrower.Read(nil, message, "", c.filter())
+	q.Required, q.Limit = nil, limit
+	return c.ask(ctx, c.preselector, c.narrower.Narrow(q, nil))
 }
 
 // matches drops hits outside the catalog, not allowed, repeated, or beyond the limit. distinct is the number of hits

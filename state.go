@@ -34,6 +34,8 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		s.Drop(r.docsNamed(r.notebook.Sync(shared)))
 		s.Add(r.docsNamed(shared)...)
 	}
+	request, _ := r.reminder.asked(t.views)
+	r.request = cmp.Or(r.request, request)
 	busy := r.replay(t, s, limit, slices.Clone(s.Members))
 	r.recordCalled(ctx, s.Called)
 	restore(t, &r.names) // a result that now has another tool's name shows nothing
@@ -155,17 +157,15 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	if r.config.Preselect == 0 || r.hidesNone {
 		return nil, nil
 	}
-	question := r.reminder.unanswered(t.views)
-	if question == "" {
+	question, isAnswered := r.reminder.asked(t.views)
+	if question == "" || isAnswered {
 		return nil, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, r.config.Limits.SearchTimeout)
 	defer cancel()
 	c := r.scope
-	c.related, _ = r.related.Load().(map[int]float64)
-	q := c.narrower.Read(nil, question, "", c.filter())
-	q.Required, q.Limit = nil, r.config.Preselect
-	found, err := c.ask(limited, c.preselector, c.narrower.Narrow(q, nil))
+	c.evidence = &evidence{use: r.coUsed()}
+	found, err := c.askFor(limited, question, r.config.Preselect)
 	if err = cmp.Or(err, found.partial); err != nil && ctx.Err() == nil {
 		r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: Preselect: %w", err))
 	}

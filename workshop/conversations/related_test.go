@@ -110,6 +110,35 @@ func TestUsage(t *testing.T) {
 	assert.Contains(t, asked, "[open_ticket] true false")
 }
 
+// The user's last request orders the matches of a query and fills the places that are left since several queries found the
+// same. What a query finds, it decides alone.
+func TestRequestIsEvidence(t *testing.T) {
+	tools := testtools.EchoTools("mail_x: Sends a mail to a boss", "mail_y: Sends a mail to a gardener", "cut_grass: Mows grass", "prune: Cuts roses")
+	const request = "let the gardener cut the grass, and the roses"
+	bm25 := toolsearch.Config{Index: toolsearch.BM25, Reminder: toolsearch.ReminderConfig{Disabled: true}}
+	filtered, visible, preselect, eino, patterns := bm25, bm25, bm25, bm25, bm25
+	filtered.Filter = toolsearch.FilterTools(nil, []string{"mail_x", "mail_y", "prune"})
+	visible.AlwaysLoaded, preselect.Preselect = []string{"cut_grass"}, 1
+	eino.Index, patterns.Index, patterns.Protocol = nil, nil, toolsearch.ProtocolRegexp
+	one := []turn{searching(`{"query":"send a mail","max_results":1}`)}
+	same := []turn{searching(`{"queries":["send a mail","mail"],"max_results":1}`)}
+	playAll(t, []conversation{
+		{name: "another request", dynamic: tools, config: bm25, asks: "hello", turns: one, check: says(`{"matches":["mail_x"]}`)},
+		{name: "order", dynamic: tools, config: bm25, asks: request, turns: one, check: says(`{"matches":["mail_y"]}`)},
+		{name: "places", dynamic: tools, config: bm25, asks: request, turns: same, check: says(`{"matches":["mail_y","cut_grass"]}`)},
+		{name: "what a Filter leaves", dynamic: tools, config: filtered, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
+		{name: "what is visible", dynamic: tools, config: visible, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
+		{name: "what Preselect loaded", dynamic: tools, config: preselect, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
+		{name: "a miss", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"queries":["zebra","zebras"]}`)},
+			check: says(`{"matches":[],"message":"No tool matches. Try a synonym, fewer words, or no \"+\". If no search finds a tool, tell the user."}`)},
+		{name: "a required word", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"query":"+mail_x send","max_results":1}`)},
+			check: says(`{"matches":["mail_x"]}`)},
+		{name: "Eino's own answers", dynamic: tools, config: eino, asks: request, turns: one, check: says(`{"matches":["mail_x"]}`)},
+		{name: "patterns", dynamic: tools, config: patterns, asks: request, turns: []turn{searching(`{"regex_pattern":"mail"}`)},
+			check: says(`{"selectedTools":["mail_x","mail_y"]}`)},
+	})
+}
+
 // A store is fed by the events of agents and tells others what goes together. A failed call teaches nothing.
 func TestUsageOfAStore(t *testing.T) {
 	store, conversation := new(usage.Store), ""
