@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -37,7 +38,9 @@ func ReadExpansions(r io.Reader, file string) (list []Expansion, err error) {
 	firsts := make(map[string]int) // name -> offset where it was first seen
 	err = toolfile.Values(s.data, func(offset, to int) error {
 		var e Expansion
-		if err := json.Unmarshal(s.data[offset:to], &e); err != nil {
+		line := json.NewDecoder(bytes.NewReader(s.data[offset:to]))
+		line.DisallowUnknownFields() // perhaps of a catalog, or of notes that a writer of the file would lose
+		if err := line.Decode(&e); err != nil {
 			return s.at(offset, "%w", err)
 		}
 		first, taken := firsts[e.Name]

@@ -48,6 +48,7 @@ func TestExpandFindsWhatToFix(t *testing.T) {
 		`"?"`:                                    "has 1 characters: want 4 to 200",
 		`"` + strings.Repeat("x ", 120):          "has 240 characters",
 		`"我的包裹在哪里"`:                              "is in another language than the tool",
+		`"где моя посылка"`:                      "is in another language than the tool",
 		`"ring rings a bell at the door"`:        "finds ring first",
 		`"which bell is it", "Which bell is it"`: "is also a question of track",
 	} {
@@ -61,10 +62,11 @@ func TestExpandFindsWhatToFix(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(stdout, "track  "), "findings of track in %s", stdout)
 	}
 	for text, want := range map[string]string{
-		`{"name": "a"}` + "\n\n" + `{"name": "a"}`: `e.jsonl:3: two lines for the tool "a", the other one on line 1`,
-		`{"server": "a"}`:                          `e.jsonl:1: want a "name", or else a "server" and "skip": true`,
-		`{"name": 1}`:                              "e.jsonl:1: ",
-		`{"name": "a"`:                             "e.jsonl:1: ",
+		`{"name": "a"}` + "\n\n" + `{"name": "a"}`:     `e.jsonl:3: two lines for the tool "a", the other one on line 1`,
+		`{"name": "a", "description": "of a catalog"}`: `e.jsonl:1: json: unknown field "description"`,
+		`{"server": "a"}`: `e.jsonl:1: want a "name", or else a "server" and "skip": true`,
+		`{"name": 1}`:     "e.jsonl:1: ",
+		`{"name": "a"`:    "e.jsonl:1: ",
 	} {
 		_, stderr := prints(t, cli.Failed, shops, "expand", "-o", written(t, "e.jsonl", text), "-")
 		assert.Contains(t, stderr, want)

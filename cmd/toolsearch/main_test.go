@@ -191,6 +191,8 @@ func TestCommands(t *testing.T) {
 		{"hints-explain", cli.Found, "explain -searcher bm25 -hints $TUNINGexpansions.jsonl $TUNINGafter.jsonl 'postage for a parcel' ship__rate", ""},
 		{"use-search", cli.Found, "search -n 3 -log $TUNINGrecording.jsonl -called desk__tickets_get $TUNINGafter.jsonl urgent ticket", ""},
 		{"use-explain", cli.Found, "explain -log $TUNINGrecording.jsonl -called desk__tickets_get $TUNINGafter.jsonl 'urgent ticket' desk__macros_apply", ""},
+		{"use-no-recording", cli.Failed, "search -log $QUERIES -called desk__tickets_get $TUNINGafter.jsonl urgent", ""},
+		{"expand-no-model", cli.Failed, "expand -log $TUNINGrecording.jsonl -o testdata/none.jsonl $TUNINGafter.jsonl", ""},
 		{"use-wrong", cli.Failed, "explain -log $TUNINGrecording.jsonl -called desk $TUNINGafter.jsonl 'urgent ticket' desk__macros_apply", ""},
 		{"tuning-eval-after", cli.Found, "eval -searcher keyword,bm25 -resamples 0 -v $TUNINGafter.jsonl $TUNINGqueries.jsonl", ""},
 		{"tuning-explain", cli.Found, "explain -searcher bm25 $TUNINGafter.jsonl 'where is the parcel' ship__track", ""},

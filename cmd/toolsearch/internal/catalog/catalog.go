@@ -21,6 +21,7 @@ import (
 
 	"github.com/cloudwego/eino/components/tool"
 
+	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
@@ -145,6 +146,19 @@ func (c *Reader) Load(ctx context.Context) *Contents {
 		tools, err := readDefinitions(data, file)
 		return &Contents{Tools: tools, file: file, data: data}, err
 	})
+}
+
+// Recording tells observe of the calls of tools in a recording, which must have some.
+func (c *Reader) Recording(ctx context.Context, path string, observe func(conversation string, e toolsearch.Event)) {
+	file, data := c.ReadFile(ctx, path)
+	calls := 0
+	cli.Check(eval.ReadCalls(bytes.NewReader(data), func(conversation string, e toolsearch.Event) {
+		calls++
+		observe(conversation, e)
+	}))
+	if calls == 0 {
+		cli.Check(fmt.Errorf("%s: no call of a tool; a recording is what trial writes, or a log of events", file))
+	}
 }
 
 // Catalog reads the catalog as searchers take it. A fault in a file is an error, since its author

@@ -72,6 +72,9 @@ func Expand(ctx context.Context, call *cli.Call, args []string) int {
 	flags.StringVar(&c.prices, "prices", "", "")
 	flags.BoolVar(&c.yes, "yes", false, "")
 	c.Parse(flags, args, 0, 0, "CATALOG")
+	if c.log != "" && c.model == "" {
+		c.WrongUsage("-log is for -model")
+	}
 	tools := c.Catalog(ctx)
 	c.read(ctx, tools)
 	c.save()
@@ -184,21 +187,27 @@ func fault(question, about string) string {
 	switch n := utf8.RuneCountInString(question); {
 	case n < 4 || n > maxQuestion:
 		return fmt.Sprintf("has %d characters: want 4 to %d", n, maxQuestion)
-	case isHan(question) != isHan(about):
+	case scriptOf(question) != scriptOf(about):
 		return "is in another language than the tool"
 	}
 	return ""
 }
 
-// isHan reports whether a text is Chinese or Japanese rather than in letters. A word has some five letters.
-func isHan(text string) bool {
-	han, letters := 0, 0
-	for _, r := range text {
-		if unicode.Is(unicode.Han, r) {
-			han++
-		} else if unicode.IsLetter(r) {
-			letters++
+// scriptOf returns the script of most words of a text. A word has some five letters, and one of Han.
+func scriptOf(text string) (most string) {
+	weights := make(map[string]int)
+	for _, name := range [...]string{"Latin", "Han", "Hangul", "Cyrillic", "Arabic"} {
+		for _, r := range text {
+			if unicode.Is(unicode.Scripts[name], r) {
+				weights[name]++
+			}
+		}
+		if name == "Han" {
+			weights[name] *= 5
+		}
+		if weights[name] > weights[most] {
+			most = name
 		}
 	}
-	return 5*han > letters
+	return most
 }

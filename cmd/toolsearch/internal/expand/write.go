@@ -2,7 +2,6 @@ package expand
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -72,8 +71,7 @@ func (c *command) write(ctx context.Context, tools *eval.Catalog) {
 func (c *command) used(ctx context.Context, tools *eval.Catalog) map[string]bool {
 	called, used := make(map[string]bool), make(map[string]bool)
 	if c.log != "" {
-		_, recording := c.ReadFile(ctx, c.log)
-		cli.Check(eval.ReadCalls(bytes.NewReader(recording), func(_ string, e toolsearch.Event) { called[e.(*toolsearch.CallEvent).Tool] = true }))
+		c.Recording(ctx, c.log, func(_ string, e toolsearch.Event) { called[e.(*toolsearch.CallEvent).Tool] = true })
 	}
 	for _, e := range c.lines[:len(tools.Tools)] {
 		used[e.Server] = used[e.Server] || c.log == "" || called[e.Name]

@@ -1,7 +1,6 @@
 package searchers
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -62,8 +61,7 @@ func (c *Choice) compile(ctx context.Context) (*eval.Catalog, *toolsearch.Catalo
 		for _, info := range tools.Tools {
 			isTool[info.Name] = true
 		}
-		_, recording := c.ReadFile(ctx, c.log)
-		cli.Check(eval.ReadCalls(bytes.NewReader(recording), func(name string, e toolsearch.Event) { store.Observe(ctx, name, e) }))
+		c.Recording(ctx, c.log, func(name string, e toolsearch.Event) { store.Observe(ctx, name, e) })
 		called := strings.Split(c.called, ",")
 		if at := slices.IndexFunc(called, func(name string) bool { return !isTool[name] }); at >= 0 {
 			c.WrongUsage("-called: no tool named %q", cli.OneLine(called[at], 64))
