@@ -76,7 +76,10 @@ func (r *run) courseOf(t *transcript) *course {
 			if id == "" {
 				continue
 			}
-			c.now = anchor.At{Call: id, Nth: nth[id]}
+			c.now = anchor.At{Call: id, Nth: nth[id], User: len(c.turns), Text: system} // IDs may come again
+			if c.now.User > 0 {
+				c.now.Text = c.turns[c.now.User-1].Text
+			}
 			c.results[c.now] = true
 			nth[id]++
 			for _, doc := range r.broughtBy(t, a) {
@@ -150,9 +153,8 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	}
 	known := make(map[string]bool)
 	for _, tool := range r.session.definitions() {
-		known[tool.Name] = true
 		doc, room := listed[tool.Name], maxSteps-len(tool.Steps)
-		if doc == nil && !r.isGone(ctx, &tool, tools) {
+		if known[tool.Name] = doc == nil || !tool.isOther(doc); !known[tool.Name] {
 			continue
 		}
 		next := anchor.Tool{Name: tool.Name, Gone: doc == nil, MayChange: room > 1} // taken back, it may come again
@@ -161,6 +163,9 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 				next.Steps = append(next.Steps, anchor.Step{At: at, Wire: step.Wire, JSON: step.JSON})
 				next.First = next.Steps[0].At // where another agent of the session may replace it
 			}
+		}
+		if doc == nil && (len(next.Steps) == 0 || !r.isGone(ctx, &tool, tools)) {
+			continue
 		}
 		if doc != nil {
 			isChanged := tool.Hash != hashOfTool(doc.Info)

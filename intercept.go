@@ -81,8 +81,6 @@ func (k *callable) standInFor(name string) *standIn {
 		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode.seesSearches() && !k.isLoaded(doc) {
 			return &standIn{UnloadedTool: name}
 		}
-	case k.run.lost[name] && !containsName(k.all, name):
-		return &standIn{UnknownTool: name, IsLost: true}
 	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):
 		return k.unknown(name)
 	}
@@ -90,7 +88,7 @@ func (k *callable) standInFor(name string) *standIn {
 }
 
 func (k *callable) unknown(name string) *standIn {
-	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
+	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name), IsLost: k.run.lost[name]}
 }
 
 // misuse returns the stand-in for a dispatched call with wrong arguments, or nil.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -83,6 +84,7 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 			names = append(names, name)
 		case i-len(names) >= maxAnchored:
 		case json.Unmarshal(element, &tool) == nil:
+			tool.read()
 			read.keep(tool)
 		default:
 			return fmt.Errorf("toolsearch: a session is a list of names and definitions; element %d is neither", i)
@@ -109,7 +111,9 @@ func (s *Session) define(name string, doc *Document, step anchor.Step, isFiltere
 	defer s.mu.Unlock()
 	tool := anchored{Name: name}
 	if at := slices.IndexFunc(s.anchored, func(a anchored) bool { return a.Name == name }); at >= 0 {
-		tool = s.anchored[at]
+		if tool = s.anchored[at]; doc != nil && tool.isOther(doc) {
+			tool = anchored{Name: name}
+		}
 	}
 	n := len(tool.Steps)
 	isSame := n > 0 && tool.Steps[n-1].JSON == step.JSON
@@ -117,8 +121,8 @@ func (s *Session) define(name string, doc *Document, step anchor.Step, isFiltere
 	case slices.Contains(tool.Steps, step):
 		return
 	case !isSame && doc != nil:
-		if tool.Document = nil; isFiltered {
-			tool.Document, _ = foreign.Guard(func() ([]byte, error) { return json.Marshal(doc) })
+		if isFiltered {
+			tool.remember(doc)
 		}
 		hash := hashOfTool(doc.Info)
 		if hash != tool.Hash && slices.ContainsFunc(tool.Steps, func(s anchor.Step) bool { return s.Wire != step.Wire }) {
@@ -157,17 +161,37 @@ type anchored struct {
 	Hash  string        `json:"hash"` // of the definition in the catalog when the last step was new; "" is like none
 	Steps []anchor.Step `json:"steps"`
 
-	Document json.RawMessage `json:"document,omitempty"` // of the catalog then, for a Filter once the tool is gone
+	// Where there is a Filter, the tool in the catalog then: for the Filter once the tool is gone. JSON may not keep all of
+	// it; then Document is nil.
+	doc      *Document
+	Document json.RawMessage `json:"document,omitempty"`
 }
 
 // passes reports whether a Filter lets a tool pass that is gone.
 func (a *anchored) passes(ctx context.Context, filter func(context.Context, Document) bool) bool {
-	var doc Document
-	if json.Unmarshal(a.Document, &doc) != nil || doc.Name != a.Name || doc.Info == nil {
-		return false
-	}
-	passes, err := foreign.Guard(func() (bool, error) { return filter(ctx, doc), nil })
+	passes, err := foreign.Guard(func() (bool, error) { return a.doc != nil && filter(ctx, *a.doc), nil })
 	return passes && err == nil
+}
+
+// isOther reports whether a tool of the catalog is that of another group with the same name.
+func (a *anchored) isOther(doc *Document) bool {
+	return a.doc != nil && a.doc.Namespace != doc.Namespace
+}
+
+// remember keeps a tool for a Filter.
+func (a *anchored) remember(doc *Document) {
+	a.Document, _ = foreign.Guard(func() ([]byte, error) { return json.Marshal(doc) })
+	if a.read(); a.doc == nil || len(doc.Info.Extra) > 0 && !reflect.DeepEqual(a.doc.Info.Extra, doc.Info.Extra) {
+		a.Document = nil
+	}
+	a.doc = doc
+}
+
+func (a *anchored) read() {
+	var doc *Document
+	if a.doc = nil; json.Unmarshal(a.Document, &doc) == nil && doc != nil && doc.Name == a.Name && doc.Info != nil {
+		a.doc = doc
+	}
 }
 
 // Bounds on what a session keeps of definitions. What does not fit is defined anew by each run.

@@ -40,7 +40,7 @@ type At struct {
 	Call string `json:"call,omitempty"` // the ID of the call
 	Nth  int    `json:"nth,omitempty"`  // which of the results with that ID, from 0
 	User int    `json:"user,omitempty"` // which turn, from 1: messages that include a user's, between those of the model and of tools
-	Text string `json:"text,omitempty"` // identifies the user's turn; the transport leaves it alone
+	Text string `json:"text,omitempty"` // identifies the turn; for a place behind results, the transport leaves both alone
 }
 
 // A Report is what a request had.

@@ -2,7 +2,9 @@ package nativetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -21,6 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
+	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
 
@@ -269,5 +273,61 @@ func testAnchoredRights[M adk.MessageType](t *testing.T, a adapter[M], later []t
 	checkExtends(t, requests[3:])
 	for i, r := range requests[1:] {
 		assert.Equal(t, i < 2, strings.Contains(string(r.Body), "Current weather of a city"), "the definition in request %d", i+1)
+	}
+}
+
+// What the session has of a tool stays with the agent, the turn and the group that it is of, and with whom Filter lets see it.
+func TestAnchoredKeepsApart(t *testing.T) {
+	type label struct{ isSecret bool }
+	may, secret := true, &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: &schema.ToolInfo{
+		Name: "get_weather", Desc: "Current weather of a city", Extra: map[string]any{"label": &label{true}},
+	}}}
+	byLabel := func(_ context.Context, d toolsearch.Document) bool {
+		l, isLabel := d.Info.Extra["label"].(*label)
+		return may || !isLabel || !l.isSecret
+	}
+	namesake := testtools.EchoTools("get_weather: Of the sea", "send_mail: Sends a mail")
+	source := func(tools []tool.BaseTool) func(context.Context) ([]tool.BaseTool, error) {
+		return func(context.Context) ([]tool.BaseTool, error) { return tools, nil }
+	}
+	for name, tt := range map[string]struct {
+		config      toolsearch.Config
+		first, then []tool.BaseTool
+		history     []message
+		instruction string
+	}{
+		"calls of another agent": {then: catalog()[1:], instruction: "Be polite."},
+		"calls of another turn": {then: catalog()[1:], history: []message{
+			{Role: toolsearchtest.User, Text: "What is new?"}, {Role: toolsearchtest.Assistant, Text: "Well."},
+		}},
+		"a Filter that reads what JSON does not keep": {config: toolsearch.Config{Filter: byLabel}, first: append(catalog()[1:], secret), then: catalog()[1:]},
+		"a group with the same name": {
+			config: toolsearch.Config{Filter: func(_ context.Context, d toolsearch.Document) bool { return may || d.Namespace != "a" },
+				Groups: []toolsearch.Group{{Name: "a", Source: source(catalog())}, {Name: "b", Source: source(namesake)}}},
+			first: []tool.BaseTool{}, then: []tool.BaseTool{},
+		},
+	} {
+		for _, a := range messageAdapters {
+			t.Run(name+"/"+a.name, func(t *testing.T) {
+				may = true
+				s, session := setup{config: tt.config, dynamic: tt.first}, toolsearch.NewSession()
+				s.config.Protocol = toolsearch.ProtocolAnchored
+				play := func(change ...func(*adk.ChatModelAgentConfig)) string {
+					server := provider.New(t, a.api, calls(selecting("get_weather,send_mail")), calls(calling("send_mail")), provider.Say("Done."))
+					ctx := toolsearch.WithSession(t.Context(), session)
+					_, err := drain(newRunner(t, a.model(t, server), s, change...).Run(ctx, input[*schema.Message](s)))
+					require.NoError(t, err)
+					return lastBody(server.Requests())
+				}
+				assert.Contains(t, play(), "Current weather of a city")
+				stored := testtools.Must(json.Marshal(session))(t)
+				may, s.dynamic, s.history = false, tt.then, tt.history
+				instruct := func(c *adk.ChatModelAgentConfig) { c.Instruction = cmp.Or(tt.instruction, c.Instruction) }
+				assert.NotContains(t, play(instruct), "Current weather of a city")
+				session = toolsearch.NewSession()
+				require.NoError(t, json.Unmarshal(stored, session))
+				assert.NotContains(t, play(instruct), "Current weather of a city", "with a session that was stored")
+			})
+		}
 	}
 }
