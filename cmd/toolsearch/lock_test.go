@@ -59,7 +59,7 @@ func TestLockCommands(t *testing.T) {
 		{"diff -", []string{weatherTool, mailTool}, cli.Found},
 		{"verify -", []string{poisoned, copied, unnamed}, cli.Nothing},
 		{"diff -", []string{poisoned, copied, unnamed}, cli.Nothing},
-		{"diff -json -", []string{poisoned, copied, unnamed}, cli.Nothing},
+		{"diff -json -", []string{poisoned, copied, unnamed, unreadable}, cli.Nothing},
 		{"verify -json -", []string{weatherTool, mailTool}, cli.Found},
 		{"approve - get_weather", []string{weatherTool, copied}, cli.Failed},
 		{"verify -namespace sky -", []string{bare}, cli.Found},
