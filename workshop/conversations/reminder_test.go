@@ -413,6 +413,7 @@ func testOddSystem[M adk.MessageType](t *testing.T, parts, empty M) {
 		{"a stale reminder without its mark", []M{say(toolsearchtest.System,
 			"S\n\n"+strings.Replace(newsReminder, "send_mail", "fax", 1)), user}, "S+R | Q"},
 		{"only a reminder without its mark", []M{say(toolsearchtest.System, newsReminder), user}, "R | Q"},
+		{"more behind a reminder without its mark", []M{say(toolsearchtest.System, newsReminder+"\n\nS"), user}, "S+R | Q"},
 	} {
 		state := &adk.TypedChatModelAgentState[M]{Messages: tt.messages}
 		for range 3 {
