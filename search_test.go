@@ -330,21 +330,3 @@ func reportLines(t *testing.T, golden string, got, want []byte) {
 	assert.Empty(t, linesBeyond(was, is), "%s: missing lines; go test -run Ranking -update . rewrites the file", golden)
 	assert.True(t, bytes.Equal(got, want), "%s: the order of the lines", golden)
 }
-
-// The queries stay enough for the figures that the docs quote.
-func TestRankingSet(t *testing.T) {
-	queries := testtools.Must(eval.LoadQueries(filepath.Join("testdata", "ranking", "queries.jsonl")))(t)
-	kinds := make(map[string]int)
-	var texts []string
-	for _, query := range queries {
-		kinds[query.Kind]++
-		assert.NotContains(t, texts, query.Text, "query %s repeats another", query.ID)
-		texts = append(texts, query.Text)
-	}
-	for kind, n := range kinds {
-		assert.NotEmpty(t, kind, "the kind of %d queries", n)
-		assert.GreaterOrEqual(t, n, 10, "queries of kind %q", kind)
-	}
-	assert.GreaterOrEqual(t, len(queries), 200, "queries")
-	assert.GreaterOrEqual(t, len(services.Tools()), 150, "tools of the quickstart")
-}
