@@ -1,13 +1,10 @@
 package eval
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,8 +17,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestValues(t *testing.T) {
 	log2 := math.Log2
@@ -312,21 +307,4 @@ func TestCompare(t *testing.T) {
 	assert.Error(t, err, "reports with different numbers of queries")
 	_, err = Compare(a, ran(t, catalog, []Query{queries[1], queries[0], queries[2]}, Options{}))
 	assert.Error(t, err, "reports with different queries")
-}
-
-// Evaluating the files in testdata twice gives the golden report twice.
-func TestGoldenReport(t *testing.T) {
-	catalog, queries := loaded(t, "testdata")
-	var texts [2]bytes.Buffer
-	for i := range texts {
-		report := ran(t, catalog, queries, Options{})
-		for m, metric := range report.Metrics {
-			fmt.Fprintf(&texts[i], "%-12s %.4f  %.4f to %.4f\n", metric, report.Means[m].Value, report.Means[m].Low, report.Means[m].High)
-		}
-		for _, result := range report.Queries {
-			fmt.Fprintf(&texts[i], "%-4s %v\n", result.ID, result.Ranks)
-		}
-	}
-	assert.Equal(t, texts[0].String(), texts[1].String(), "the reports of two runs")
-	testtools.Golden(t, filepath.Join("testdata", "report.golden"), texts[0].String(), *update)
 }
