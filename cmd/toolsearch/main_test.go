@@ -194,6 +194,8 @@ func TestCommands(t *testing.T) {
 		{"use-no-recording", cli.Failed, "search -log $QUERIES -called desk__tickets_get $TUNINGafter.jsonl urgent", ""},
 		{"expand-no-model", cli.Failed, "expand -log $TUNINGrecording.jsonl -o testdata/none.jsonl $TUNINGafter.jsonl", ""},
 		{"use-wrong", cli.Failed, "explain -log $TUNINGrecording.jsonl -called desk $TUNINGafter.jsonl 'urgent ticket' desk__macros_apply", ""},
+		{"tuning-hints", cli.Found,
+			"eval -searcher bm25 -resamples 0 -hints $TUNINGwords.jsonl $TUNINGafter.jsonl $TUNINGqueries.jsonl", ""},
 		{"tuning-eval-after", cli.Found, "eval -searcher keyword,bm25 -resamples 0 -v $TUNINGafter.jsonl $TUNINGqueries.jsonl", ""},
 		{"tuning-explain", cli.Found, "explain -searcher bm25 $TUNINGafter.jsonl 'where is the parcel' ship__track", ""},
 		{"tuning-lexicon", cli.Found, "explain -searcher bm25 -lexicon $TUNINGlexicon.txt $TUNINGafter.jsonl 'is Ann OOO' hr__pto_create", ""},

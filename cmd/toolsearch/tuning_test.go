@@ -13,35 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
-
-// The figures on hints are those of docs/tuning.md. The other figures of that page are in the golden
-// files of its commands.
-func TestTuningHints(t *testing.T) {
-	catalog := testtools.Must(eval.LoadCatalog("testdata/tuning/after.jsonl"))(t)
-	queries := testtools.Must(eval.LoadQueries("testdata/tuning/queries.jsonl"))(t)
-	hints := map[string]string{
-		"ship__track":         "shipment shipping",
-		"ship__rate":          "postage shipping cost",
-		"desk__tickets_patch": "assign",
-		"crm__update_record":  "client correct",
-	}
-	for want, hints := range map[string]map[string]string{
-		"R@1 86.4, R@5 100.0, MRR 93.2": nil,
-		"R@1 95.5, R@5 100.0, MRR 97.7": hints,
-	} {
-		report := testtools.Must(eval.Run(t.Context(), catalog, queries, eval.Options{Index: eval.Hinted(search.BM25, hints), Resamples: -1}))(t)
-		percent := func(metric string) float64 {
-			mean, _ := report.Mean(metric)
-			return 100 * mean.Value
-		}
-		got := fmt.Sprintf("R@1 %.1f, R@5 %.1f, MRR %.1f", percent("R@1"), percent("R@5"), percent("MRR"))
-		assert.Equal(t, want, got, "with %d hints in docs/tuning.md", len(hints))
-	}
-}
 
 const (
 	walkPage   = "../../docs/tuning.md"
