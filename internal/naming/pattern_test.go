@@ -19,13 +19,6 @@ func matches(t *testing.T, pattern string, tool naming.Tool) bool {
 	return p.Matches(&tool)
 }
 
-func TestParseRefuses(t *testing.T) {
-	for _, text := range []string{"", "  ", ":tool", "server:", "tag:"} {
-		_, err := naming.ParsePatterns([]string{"good", text})
-		assert.Error(t, err, "%q", text)
-	}
-}
-
 // An asterisk of a pattern matches what ".*" of a regular expression matches.
 func TestPatternsAreGlobs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
