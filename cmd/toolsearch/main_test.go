@@ -160,6 +160,7 @@ func TestCommands(t *testing.T) {
 		{"inspect-nested", cli.Failed, "inspect -", strings.Repeat("[", 1<<20)},
 		{"help-cost", cli.Found, "cost -h", ""},
 		{"cost", cli.Found, "cost -shape 2000,6,1 -shape 8000,6,2 -made 60,120", ""},
+		{"cost-one", cli.Found, "cost -provider deepseek -made 1,50", ""}, // each conversation is played once
 		{"cost-none", cli.Found, "cost -provider none -shape 2000,4,1 $TOOLS", ""},
 		{"cost-json", cli.Found, "cost -json -provider kimi -shape 500,3,1 $ANSWER", ""},
 		{"cost-nothing", cli.Failed, "cost", ""},

@@ -242,27 +242,6 @@ func TestReplayFails(t *testing.T) {
 	assert.ErrorContains(t, err, "more than 4000000 tokens")
 }
 
-// A catalog of one tool is a catalog: each conversation loads that tool, and is played once.
-func TestCompareOneTool(t *testing.T) {
-	r := compared(t, Tools(1, 50), provider(t, "deepseek"), Shapes)
-	var shapes []string
-	for _, row := range r.Rows {
-		shapes = append(shapes, row.Shape.String()+", "+row.Cache)
-	}
-	want := []string{"2k, 10, 1, cold", "2k, 10, 1, warm", "20k, 10, 1, cold", "20k, 10, 1, warm", "50k, 30, 1, cold", "50k, 30, 1, warm"}
-	assert.Equal(t, want, shapes)
-	assert.Equal(t, "With deepseek-flash and this tool, in each of these conversations: show it.", r.Advice())
-}
-
-// With a free provider, every way costs nothing.
-func TestCompareFree(t *testing.T) {
-	p := *provider(t, "deepseek")
-	p.Input, p.Cached, p.Output = 0, 0, 0
-	r := compared(t, Tools(30, 50), &p, Shapes[:1])
-	assert.Equal(t, []Way{{All: true}}, r.Take())
-	assert.Zero(t, r.Price(r.Take()[0]))
-}
-
 func TestScript(t *testing.T) {
 	tools := services.Infos()
 	c := Script(tools, Shape{History: 10, Calls: 10, Loads: 3})
