@@ -27,34 +27,23 @@ const question = "Open an issue: checkout fails."
 
 const issueArguments = `{"owner":"acme","repo":"checkout","title":"Checkout fails"}`
 
-// conversations has the model's turns under each protocol: it searches for the tool that
-// opens a GitHub issue and calls it.
+// searching and creating are the model's turns under most protocols: it searches for the tool that opens a GitHub
+// issue and calls it.
+var (
+	searching = toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`)
+	creating  = toolsearchtest.CallTool("mcp__github__create_issue", issueArguments)
+)
+
+// conversations has the model's turns under each protocol.
 var conversations = map[toolsearch.Protocol][]toolsearchtest.Turn{
-	toolsearch.ProtocolToolSearch: {
-		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
-		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
-	},
-	toolsearch.ProtocolAnchored: {
-		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
-		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
-	},
-	toolsearch.ProtocolRegexp: {
-		toolsearchtest.CallTool("tool_search", `{"regex_pattern":"github.*issue"}`),
-		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
-	},
-	toolsearch.ProtocolSearchAdd: {
-		toolsearchtest.CallTool("search_tools", `{"query":"github.*issue"}`),
-		toolsearchtest.CallTool("add_tool", `{"tool_names":["mcp__github__create_issue"]}`),
-		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
-	},
-	toolsearch.ProtocolRanked: {
-		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
-		toolsearchtest.CallTool("mcp__github__create_issue", issueArguments),
-	},
-	toolsearch.ProtocolDispatch: {
-		toolsearchtest.CallTool("tool_search", `{"query":"create github issue"}`),
-		toolsearchtest.CallTool("call_tool", `{"name":"mcp__github__create_issue","arguments":`+issueArguments+`}`),
-	},
+	toolsearch.ProtocolToolSearch: {searching, creating},
+	toolsearch.ProtocolAnchored:   {searching, creating},
+	toolsearch.ProtocolRegexp:     {toolsearchtest.CallTool("tool_search", `{"regex_pattern":"github.*issue"}`), creating},
+	toolsearch.ProtocolSearchAdd: {toolsearchtest.CallTool("search_tools", `{"query":"github.*issue"}`),
+		toolsearchtest.CallTool("add_tool", `{"tool_names":["mcp__github__create_issue"]}`), creating},
+	toolsearch.ProtocolRanked: {searching, creating},
+	toolsearch.ProtocolDispatch: {searching,
+		toolsearchtest.CallTool("call_tool", `{"name":"mcp__github__create_issue","arguments":`+issueArguments+`}`)},
 }
 
 // costOf plays the conversation of the config's protocol.
