@@ -122,34 +122,6 @@ func TestNativeConversations(t *testing.T) {
 	}
 }
 
-// A mistake and a search without a match are answered, and the run goes on. A model of
-// *schema.Message gets words. An agentic adapter accepts only a search result as the answer, so
-// the model gets an empty search result.
-func TestNativeMistakes(t *testing.T) {
-	arguments := []string{``, `{`, `{}`, `{"query":""}`, `{"query":"zzz"}`, `{"query":"select:zzz"}`, `{"query":{}}`}
-	var turns []turn
-	for _, a := range arguments {
-		turns = append(turns, searching(a))
-	}
-	playAll(t, []conversation{{
-		name: "mistakes", config: toolsearch.Config{UseModelToolSearch: true}, turns: append(turns, selecting("send_mail")),
-		check: func(t *testing.T, o outcome) {
-			for i, a := range arguments {
-				for _, m := range o.last().Messages {
-					switch {
-					case m.CallID != fmt.Sprint("call_", i+1):
-					case m.Native:
-						assert.Empty(t, m.Found, a)
-					default:
-						assert.NotEmpty(t, answerOf(t, m.Text).Message, "%s: the help in %q", a, m.Text)
-					}
-				}
-			}
-			assert.Equal(t, []string{"send_mail"}, nativeResult(t, o, "call_8"), "what the next search returned")
-		},
-	}})
-}
-
 // nativeResult returns the tools in the native result of a call.
 func nativeResult(t *testing.T, o outcome, callID string) []string {
 	t.Helper()
