@@ -13,17 +13,13 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-func mailInfo() *schema.ToolInfo {
-	return &schema.ToolInfo{
+func TestDocuments(t *testing.T) {
+	infos := []*schema.ToolInfo{{
 		Name: "mcp__post__send_mail", Desc: "Sends", Extra: map[string]any{"team": "post"},
 		ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{
 			"to": {Type: schema.String, Desc: "Whom to", Enum: []string{"all", "me"}},
 		}),
-	}
-}
-
-func TestDocuments(t *testing.T) {
-	infos := []*schema.ToolInfo{mailInfo(), {Name: "clock"}}
+	}, {Name: "clock"}}
 	docs := testtools.Must(search.Documents(infos, nil))(t)
 	require.Len(t, docs, 2)
 	mail, clock := docs[0], docs[1]
@@ -49,19 +45,13 @@ func TestDocuments(t *testing.T) {
 			return search.Keyword(ctx, given)
 		}})
 	require.NoError(t, err)
-}
 
-// Documents copies the definitions, because a tool may change a definition that it has returned.
-func TestDocumentsAreCopies(t *testing.T) {
-	info := mailInfo()
-	bare := &schema.ToolInfo{Name: "clock"}
-	docs := testtools.Must(search.Documents([]*schema.ToolInfo{info, bare}, nil))(t)
-	assert.NotSame(t, info, docs[0].Info)
-	info.Name, info.Desc, info.Extra["team"] = "lies", "Lies", "liars"
-	assert.Equal(t, "mcp__post__send_mail", docs[0].Info.Name)
-	assert.Equal(t, "Sends", docs[0].Info.Desc)
-	assert.Equal(t, map[string]any{"team": "post"}, docs[0].Info.Extra)
-	assert.Nil(t, bare.ParamsOneOf, "the tool's own definition")
+	// The definitions are copies, because a tool may change a definition that it has returned.
+	infos[0].Name, infos[0].Desc, infos[0].Extra["team"] = "lies", "Lies", "liars"
+	assert.Equal(t, "mcp__post__send_mail", mail.Info.Name)
+	assert.Equal(t, "Sends", mail.Info.Desc)
+	assert.Equal(t, map[string]any{"team": "post"}, mail.Info.Extra)
+	assert.Nil(t, infos[1].ParamsOneOf, "the tool's own definition")
 }
 
 func TestWrongDocuments(t *testing.T) {
