@@ -78,16 +78,6 @@ func TestInspectBadServers(t *testing.T) {
 	assert.Contains(t, stderr, "starting the server")
 }
 
-// One wrong value does not hide the other tools, and what is wrong is reported.
-func TestInspectWrongValues(t *testing.T) {
-	stdout, _ := inspectFake(t, cli.Nothing, "wrong-values", "-json")
-	r := reportOf(t, stdout)
-	require.Len(t, r.Tools, 3)
-	assert.Equal(t, "b", r.Tools[1].Name)
-	assert.Contains(t, r.Problems, inspect.Problem{Kind: "value", Tools: []string{"a"}, Detail: "the description is not a string"})
-	assert.Contains(t, r.Problems, inspect.Problem{Kind: "name", Tools: []string{"(tool 3)"}, Detail: "empty"})
-}
-
 // A server that does not end with its input, and ignores SIGTERM, is killed.
 func TestInspectStubbornServer(t *testing.T) {
 	t.Parallel()
