@@ -251,12 +251,9 @@ func TestAttacks(t *testing.T) {
 // of those whose first result is hostile.
 func foundOf(t *testing.T, catalog *eval.Catalog, queries []eval.Query, most int) (found, hostileFirst int) {
 	t.Helper()
-	var tools []tool.BaseTool
-	for _, info := range catalog.Tools {
-		tools = append(tools, echo(info))
-	}
 	middleware := newMiddleware[chat](t, toolsearch.Config{
-		DynamicTools: tools, Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxPerNamespace: most}, Reminder: toolsearch.ReminderConfig{Disabled: true}})
+		DynamicTools: echoes(catalog.Tools), Index: toolsearch.BM25,
+		Limits: toolsearch.Limits{MaxPerNamespace: most}, Reminder: toolsearch.ReminderConfig{Disabled: true}})
 	ctx, runCtx, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
 	search := runCtx.Tools[0].(tool.InvokableTool)
@@ -393,19 +390,12 @@ func TestMatchesFarBelowTheBest(t *testing.T) {
 
 // The searches that a model wrote for 21 tasks of a public set (testdata/searches.json) give the table of docs/tuning.md.
 func TestSettingsOverTasks(t *testing.T) {
-	const set = "../../../shared/retrieval/mcpbench/"
-	if _, err := os.Stat(set); err != nil {
-		t.Skipf("no retrieval sets: %v", err)
-	}
-	catalog := testtools.Must(eval.LoadCatalog(set + "tools.jsonl"))(t)
+	set := publicSet(t, "mcpbench")
+	tools := echoes(testtools.Must(eval.LoadCatalog(set + "tools.jsonl"))(t).Tools)
 	queries := testtools.Must(eval.LoadQueries(set + "queries.jsonl"))(t)
 	var searches map[string][]string
 	require.NoError(t, json.Unmarshal([]byte(testtools.ReadFile(t, "testdata/searches.json")), &searches))
 	queries = slices.DeleteFunc(queries, func(q eval.Query) bool { return len(searches[q.ID]) == 0 })
-	var tools []tool.BaseTool
-	for _, info := range catalog.Tools {
-		tools = append(tools, echo(info))
-	}
 	// defined returns the tools that a request defines, in its list and in the answers of its history.
 	defined := func(r request) map[string]bool {
 		names := make(map[string]bool)
@@ -504,12 +494,9 @@ func TestReminderHasTheWordsOfQuestions(t *testing.T) {
 		return words
 	}
 	for set, want := range map[string]float64{"mcpbench": 75, "azure_mcp": 75, "stabletoolbench": 85} {
-		folder := "../../../shared/retrieval/" + set
-		if _, err := os.Stat(folder); err != nil {
-			t.Skipf("no retrieval sets: %v", err)
-		}
-		catalog := testtools.Must(eval.LoadCatalog(folder + "/tools.jsonl"))(t)
-		queries := testtools.Must(eval.LoadQueries(folder + "/queries.jsonl"))(t)
+		folder := publicSet(t, set)
+		catalog := testtools.Must(eval.LoadCatalog(folder + "tools.jsonl"))(t)
+		queries := testtools.Must(eval.LoadQueries(folder + "queries.jsonl"))(t)
 		config := toolsearch.Config{Annotate: catalog.Annotate, Reminder: toolsearch.ReminderConfig{MaxTokens: 1000}}
 		servers, asking := make(map[string]string), make(map[string]int) // servers by tool; questions by word
 		for _, info := range catalog.Tools {
@@ -556,16 +543,11 @@ func TestReminderHasTheWordsOfQuestions(t *testing.T) {
 // The answers of ProtocolDispatch to lists of three or four short queries (testdata/azure_searches.json) over 2,938 tools
 // had 12,775 bytes in the mean, before what several definitions have stood in them once.
 func TestAnswersToListsAreShort(t *testing.T) {
-	const tools = "../../../shared/retrieval/azure_mcp_xl/tools.jsonl"
-	if _, err := os.Stat(tools); err != nil {
-		t.Skipf("no retrieval sets: %v", err)
-	}
+	tools := publicSet(t, "azure_mcp_xl") + "tools.jsonl"
 	var lists [][]string
 	require.NoError(t, json.Unmarshal([]byte(testtools.ReadFile(t, "testdata/azure_searches.json")), &lists))
 	config := toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, Reminder: toolsearch.ReminderConfig{Disabled: true}}
-	for _, info := range testtools.Must(eval.LoadCatalog(tools))(t).Tools {
-		config.DynamicTools = append(config.DynamicTools, echo(info))
-	}
+	config.DynamicTools = echoes(testtools.Must(eval.LoadCatalog(tools))(t).Tools)
 	agent, size := agentOver[chat](t, config), 0
 	for _, list := range lists {
 		o := converse(t, way{}, agent, searching(string(testtools.Must(json.Marshal(map[string]any{"query": list}))(t))))

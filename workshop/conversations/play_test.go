@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -57,6 +58,24 @@ func toolSays(callID, name, text string) message {
 // echo is a tool that answers with its name and arguments.
 func echo(info *schema.ToolInfo) tool.BaseTool {
 	return &testtools.EchoTool{PlainTool: testtools.PlainTool{Of: info}}
+}
+
+// echoes are such tools with those definitions.
+func echoes(infos []*schema.ToolInfo) (tools []tool.BaseTool) {
+	for _, info := range infos {
+		tools = append(tools, echo(info))
+	}
+	return tools
+}
+
+// publicSet returns the folder of a public set of tools and queries, with a slash at its end.
+func publicSet(t *testing.T, name string) (folder string) {
+	t.Helper()
+	folder = "../../../shared/retrieval/" + name + "/"
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("no retrieval sets: %v", err)
+	}
+	return folder
 }
 
 // using returns a config with that protocol, and maxLoaded one with that limit.

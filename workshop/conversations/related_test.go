@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -166,16 +165,11 @@ func TestUsageOverTasks(t *testing.T) {
 		set           string
 		without, with float64 // the rest of a task's tools among the first five matches, in percent
 	}{{"mcpbench", 41.9, 53.1}, {"ultratool_en", 75.6, 87.1}} {
-		dir := "../../../shared/retrieval/" + tt.set + "/"
-		if _, err := os.Stat(dir); err != nil {
-			t.Skipf("no retrieval sets: %v", err)
-		}
+		dir := publicSet(t, tt.set)
 		store := new(usage.Store)
 		config := toolsearch.Config{Index: toolsearch.BM25, Reminder: toolsearch.ReminderConfig{Disabled: true},
 			Usage: func(ctx context.Context) toolsearch.CoUse { return store.Snapshot(ctx) }}
-		for _, info := range testtools.Must(eval.LoadCatalog(dir + "tools.jsonl"))(t).Tools {
-			config.DynamicTools = append(config.DynamicTools, echo(info))
-		}
+		config.DynamicTools = echoes(testtools.Must(eval.LoadCatalog(dir + "tools.jsonl"))(t).Tools)
 		agent := agentOver[chat](t, config)
 		queries := testtools.Must(eval.LoadQueries(dir + "queries.jsonl"))(t)
 		needed := func(q eval.Query) (names []string) {
