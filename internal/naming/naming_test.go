@@ -35,21 +35,6 @@ func plainEdits(a, b string) int {
 	return least
 }
 
-func TestEdits(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"", "abc", 3}, {"weather", "wether", 1}, {"invoice", "invioce", 1}, {"ca", "abc", 3},
-		{"file", "fiel", 1}, {"get", "set", 1}, {"kitten", "sitting", 3},
-	} {
-		assert.Equal(t, tt.want, naming.Edits([]rune(tt.a), []rune(tt.b), 10), "%s to %s", tt.a, tt.b)
-		assert.Equal(t, tt.want, naming.Edits([]byte(tt.b), []byte(tt.a), 10), "%s to %s", tt.b, tt.a)
-	}
-	long := strings.Repeat("abcdefg", 30)
-	assert.Equal(t, 2, naming.Edits([]rune("x"+long+"y"), []rune("z"+long+"w"), 5))
-}
-
 // Up to the bound, Edits counts what the definition counts.
 func TestEditsOfRandomWords(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
