@@ -269,9 +269,11 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	if err != nil {
 		return nil, err
 	}
-	patterns, err := naming.ParsePatterns(config.AlwaysLoaded)
-	if err != nil {
-		return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
+	patterns := make([]naming.Pattern, len(config.AlwaysLoaded))
+	for i, text := range config.AlwaysLoaded {
+		if patterns[i], err = naming.ParsePattern(text); err != nil {
+			return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
+		}
 	}
 	ed := &edition{catalog: catalog, snapshot: snapshot}
 	var idle, unbounded []string

@@ -43,19 +43,6 @@ func ParsePattern(text string) (Pattern, error) {
 	return p, nil
 }
 
-// ParsePatterns reads patterns. It fails on the first pattern that ParsePattern fails on.
-func ParsePatterns(texts []string) ([]Pattern, error) {
-	patterns := make([]Pattern, 0, len(texts))
-	for _, text := range texts {
-		p, err := ParsePattern(text)
-		if err != nil {
-			return nil, err
-		}
-		patterns = append(patterns, p)
-	}
-	return patterns, nil
-}
-
 // String returns the text of a parsed pattern, without blanks at its ends.
 func (p *Pattern) String() string { return p.text }
 
