@@ -132,7 +132,6 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 		return Hits{}, err
 	}
 	best := docset.NewTop(q.Limit, len(s.sums.touched), s.best)
-	total := 0
 	for _, doc := range s.sums.touched {
 		if !q.Allows(documentAt(x.docOf, int(doc))) {
 			continue
@@ -144,12 +143,11 @@ func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
 			score = x.total(sum, share, s.named[doc])
 		}
 		if score += ofDescription + ofOthers; score > 0 {
-			total++
 			best.Add(score, doc)
 		}
 	}
 	s.best = best.Items
-	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
+	return hitsOf(&best, x.docOf), nil
 }
 
 func (s *bm25Scratch) score(ctx context.Context, q Query) error {

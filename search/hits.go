@@ -13,11 +13,11 @@ import (
 // Helpers that searchers share: from numbers to documents, and from scores to hits.
 
 // hitsOf returns the best as hits. docOf turns numbers into documents; nil means that they are documents.
-func hitsOf(t *docset.Top, docOf []int32) []Hit {
+func hitsOf(t *docset.Top, docOf []int32) Hits {
 	best := t.Best()
-	hits := make([]Hit, len(best))
+	hits := Hits{Hits: make([]Hit, len(best)), Total: t.Total}
 	for i, s := range best {
-		hits[i] = Hit{Doc: documentAt(docOf, int(s.Number)), Score: s.Score}
+		hits.Hits[i] = Hit{Doc: documentAt(docOf, int(s.Number)), Score: s.Score}
 	}
 	return hits
 }
@@ -64,7 +64,6 @@ func documentAt(docOf []int32, number int) int {
 // rank scores documents by their n numbers and returns the best that the query allows. A match scores above floor.
 func rank(ctx context.Context, q *Query, docOf []int32, n int, floor float64, score func(int) float64) (Hits, error) {
 	best := docset.NewTop(q.Limit, n, nil)
-	total := 0
 	for number := range n {
 		if number%64 == 0 && ctx.Err() != nil {
 			break
@@ -73,14 +72,13 @@ func rank(ctx context.Context, q *Query, docOf []int32, n int, floor float64, sc
 			continue
 		}
 		if s := score(number); s > floor {
-			total++
 			best.Add(s, int32(number))
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return Hits{}, err
 	}
-	return Hits{Hits: hitsOf(&best, docOf), Total: total}, nil
+	return hitsOf(&best, docOf), nil
 }
 
 func ascending(n int) []int32 {

@@ -247,14 +247,14 @@ func (h *hybrid) Search(ctx context.Context, q Query) (Hits, error) {
 		}
 	}
 	best := docset.NewTop(q.Limit, len(sums), nil)
-	total := 0
 	for doc, score := range sums {
 		if score > 0 { // parts of weight 0 add nothing
-			total++
 			best.Add(score, int32(doc))
 		}
 	}
-	return Hits{Hits: hitsOf(&best, nil), Total: total, Partial: partial}, nil
+	hits := hitsOf(&best, nil)
+	hits.Partial = partial
+	return hits, nil
 }
 
 // partHits is the answer of one part.

@@ -148,15 +148,13 @@ func (x *keywordIndex) Search(ctx context.Context, q Query) (Hits, error) {
 		s.score(keyword)
 	}
 	best := docset.NewTop(q.Limit, len(s.touched), s.best)
-	total := 0
 	for _, tool := range s.touched {
 		if q.Allows(int(x.docOf[tool])) {
-			total++
 			best.Add(float64(s.cells[tool].score), tool)
 		}
 	}
 	s.best = best.Items
-	return Hits{Hits: hitsOf(&best, x.docOf), Total: total}, nil
+	return hitsOf(&best, x.docOf), nil
 }
 
 // keywordScratch is the memory of a search. It serves one search at a time.

@@ -99,7 +99,6 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	query, keywords := readSimilar(q)
 	f := letters.NewBlockFinder(query)
 	best := docset.NewTop(q.Limit, len(x.docs), nil)
-	total := 0
 	for i := range x.docs {
 		if i%64 == 0 && ctx.Err() != nil {
 			return Hits{}, ctx.Err()
@@ -118,7 +117,7 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 			continue
 		}
 		if x.score(0, words) > x.options.Floor && !best.Wants(highest, int32(i)) {
-			total++ // a match, but not one of the best
+			best.Total++ // a match, but not one of the best
 			continue
 		}
 		matched, err := f.Matched(ctx)
@@ -126,11 +125,10 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 			return Hits{}, err
 		}
 		if score := x.score(f.Ratio(matched), words); score > x.options.Floor {
-			total++
 			best.Add(score, int32(i))
 		}
 	}
-	return Hits{Hits: hitsOf(&best, nil), Total: total}, nil
+	return hitsOf(&best, nil), nil
 }
 
 func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {

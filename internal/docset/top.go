@@ -5,6 +5,7 @@ import "slices"
 // A Top keeps the best of many scored tools. Of tools with equal scores, the lower number is better.
 type Top struct {
 	Items []Scored // the best so far, and some others
+	Total int      // of the tools that were added
 	limit int
 	floor Scored // better tools are kept; at first all with a score above 0
 }
@@ -45,6 +46,7 @@ func (t *Top) Wants(score float64, number int32) bool {
 
 // Add keeps the tool if it may be among the best. Its score is above 0.
 func (t *Top) Add(score float64, number int32) {
+	t.Total++
 	if !t.Wants(score, number) {
 		return
 	}
