@@ -417,13 +417,10 @@ func (c scope) spread(ctx context.Context, s search.Searcher, a ranking) []Match
 	if most < 1 || most >= places || a.total <= places {
 		return a.matches
 	}
-	rule := docset.PlaceRule[Match]{
-		Most:      most,
-		Doc:       func(m Match) int { return c.byName[m.Info.Name] },
-		Namespace: func(doc int) string { return c.docs[doc].Namespace },
-	}
+	docOf := func(m Match) int { return c.byName[m.Info.Name] }
+	namespaceOf := func(doc int) string { return c.docs[doc].Namespace }
 	query := a.query // a copy, since what a closure uses is allocated
-	return rule.Share(a.matches, func(isOpen func(doc int) bool) []Match {
+	return docset.Share(a.matches, most, docOf, namespaceOf, func(isOpen func(doc int) bool) []Match {
 		q := query
 		q.Limit = places
 		q.Allowed = func(doc int) bool { return query.Allows(doc) && isOpen(doc) }

@@ -27,28 +27,23 @@ func Interleave[T any, K comparable](lists [][]T, key func(item T) K) []T {
 	return merged
 }
 
-// A PlaceRule says how many places of a result one namespace may have, so that a server whose tools repeat
-// every word that a user may say cannot hide all other servers. T is an item of a result.
-type PlaceRule[T any] struct {
-	Most      int                  // places for one namespace, at least 1
-	Doc       func(item T) int     // its document
-	Namespace func(doc int) string // "" means none: such documents have no limit
-}
-
 // maxAsks is how often Share asks for more. Each time, at least one more namespace reaches its share.
 const maxAsks = 10
 
-// Share limits the places of one namespace in a result, and gives the other places to the best items of others, which
+// Share limits the places of one namespace in a result to most, at least 1, so that a server whose tools repeat every
+// word that a user may say cannot hide all other servers. It gives the other places to the best items of others, which
 // come last. more returns the best items whose documents are open, best first; it may keep the function. Places for
-// which there is no other item stay as they are.
-func (r *PlaceRule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T) []T {
+// which there is no other item stay as they are. Documents without a namespace have no limit.
+func Share[T any](
+	items []T, most int, docOf func(item T) int, namespaceOf func(doc int) string, more func(isOpen func(doc int) bool) []T,
+) []T {
 	chosen := make(map[int]bool)
 	places := make(map[string]int) // by namespace
 	free := len(items)
 	take := func(item T) bool {
-		doc := r.Doc(item)
-		namespace := r.Namespace(doc)
-		if free == 0 || chosen[doc] || namespace != "" && places[namespace] >= r.Most {
+		doc := docOf(item)
+		namespace := namespaceOf(doc)
+		if free == 0 || chosen[doc] || namespace != "" && places[namespace] >= most {
 			return false
 		}
 		chosen[doc] = true
@@ -64,8 +59,8 @@ func (r *PlaceRule[T]) Share(items []T, more func(isOpen func(doc int) bool) []T
 	for asked := 0; asked < maxAsks && free > 0; asked++ {
 		known, full := maps.Clone(chosen), maps.Clone(places)
 		found := more(func(doc int) bool {
-			namespace := r.Namespace(doc)
-			return !known[doc] && (namespace == "" || full[namespace] < r.Most)
+			namespace := namespaceOf(doc)
+			return !known[doc] && (namespace == "" || full[namespace] < most)
 		})
 		if len(found) == 0 {
 			break
