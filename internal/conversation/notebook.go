@@ -18,9 +18,9 @@ type Notebook struct {
 	mu       sync.Mutex
 	deadline time.Time           // of the searches since the last model call; zero before the first
 	answers  int                 // that the last message asks for
-	calls    []string            // ids of the calls of meta-tools since the last model call, in the model's order
+	calls    []string            // ids of all calls of meta-tools in this run, in the model's order
+	taken    int                 // how many of calls were made before the last Take
 	effects  map[string][]Effect // call id -> effects of the call
-	made     map[string]bool     // ids of all calls of meta-tools in this run
 	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
 	defined  docset.Set          // the tools whose definitions that call has, where results are not to repeat them
 	session  map[string]bool     // the names the session had at that call, as far as this run knows
@@ -42,12 +42,6 @@ func (b *Notebook) Expect(ids []string, answers int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls, b.answers = append(b.calls, ids...), answers
-	for _, id := range ids {
-		if b.made == nil {
-			b.made = make(map[string]bool)
-		}
-		b.made[id] = true
-	}
 }
 
 // Answers returns how many answers of meta-tools the last message of the model asks for, at least 1.
@@ -61,7 +55,7 @@ func (b *Notebook) Answers() int {
 func (b *Notebook) HasCall(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.made[id]
+	return slices.Contains(b.calls, id)
 }
 
 // RecordEffect records the effect of the call with an id.
@@ -78,7 +72,7 @@ func (b *Notebook) RecordEffect(id string, e Effect) {
 func (b *Notebook) Take() (effects []Effect) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, id := range b.calls {
+	for _, id := range b.calls[b.taken:] {
 		effects = append(effects, b.effects[id]...)
 		delete(b.effects, id)
 	}
@@ -86,7 +80,7 @@ func (b *Notebook) Take() (effects []Effect) {
 	for _, id := range slices.Sorted(maps.Keys(b.effects)) {
 		effects = append(effects, b.effects[id]...)
 	}
-	b.calls, b.effects, b.deadline = nil, nil, time.Time{}
+	b.taken, b.effects, b.deadline = len(b.calls), nil, time.Time{}
 	return effects
 }
 
