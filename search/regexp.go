@@ -191,11 +191,11 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 		return nil, &QueryError{Message: "The pattern is longer than " + limit + " bytes.", Key: "long-pattern", Values: []string{"{limit}", limit}}
 	}
 	parsed, err := foreign.ParsePattern(text)
+	if err == nil && foreign.PatternSize(parsed) > x.maxSize {
+		err = &syntax.Error{Code: syntax.ErrLarge}
+	}
 	if err != nil {
 		return nil, patternError(err)
-	}
-	if foreign.PatternSize(parsed) > x.maxSize {
-		return nil, costlyPattern()
 	}
 	pattern, err := regexp.Compile("(?i)" + text)
 	if err != nil {
@@ -211,7 +211,7 @@ func patternError(err error) error {
 		return err
 	}
 	if wrong.Code == syntax.ErrLarge || wrong.Code == syntax.ErrNestingDepth {
-		return costlyPattern()
+		return &QueryError{Message: "The pattern is too large once its repetitions are written out.", Key: "costly-pattern"}
 	}
 	// Package syntax does not name a fragment if the pattern ends in a backslash.
 	problem, fragment := wrong.Code.String(), naming.OneLine(cmp.Or(wrong.Expr, `\`), 40)
@@ -220,8 +220,4 @@ func patternError(err error) error {
 		Key:     "bad-pattern",
 		Values:  []string{"{problem}", problem, "{fragment}", fragment},
 	}
-}
-
-func costlyPattern() *QueryError {
-	return &QueryError{Message: "The pattern is too large once its repetitions are written out.", Key: "costly-pattern"}
 }
