@@ -19,10 +19,9 @@ import (
 // a language counts little in a query. A request in a language that the index lacks asks it for the tools' own words
 // alone: see Read. search/testdata/languages.golden shows what the languages are worth.
 
-// maxParts is how many parts of a compound count.
-const maxParts = 3
-
 const (
+	german            = 0 // in languages
+	maxParts          = 3 // of a compound that count
 	minFunctionWords  = 3
 	maxToolsPerWord   = 50 // one tool in this many must have a function word
 	minStemLength     = 4  // bytes
@@ -39,8 +38,8 @@ type language struct {
 	letters       string          // and signs, that only the language has
 }
 
-var languages = [...]language{ // German is the first
-	{strings.Fields("der die das des den dem ein eine einen einer und oder von mit für auf zu im"), germanStem,
+var languages = [...]language{
+	german: {strings.Fields("der die das des den dem ein eine einen einer und oder von mit für auf zu im"), germanStem,
 		wordSet(`aber als am an auch auf aus bei bis bist bitte da das dass dein dem den der des dich die diese dieser dir du ein eine einem
 einen einer eines er es für gibt hab habe haben hast hat ich ihr im in ins ist kann kannst kein keine können könnte man mein meine meinen
 meiner mich mir mit muss möchte nach nicht noch nur ob oder ohne sein seine sich sie sind so soll sollte um und uns unser unter vom von vor
@@ -93,11 +92,11 @@ func (f *Languages) Read(text string) (bare string, isForeign, isJapanese bool) 
 	}
 	without := []byte(text)
 	for from, to, word := 0, 0, ""; from < len(text); from = to {
-		if word, to = requestWord(text, from); languages[at].words[word] && !(f.has[at] && countingWords[word]) {
+		if word, to = requestWord(text, from); languages[at].words[word] && !(f.stems[at] != nil && countingWords[word]) {
 			clear(without[from:to]) // a zero is no letter
 		}
 	}
-	return string(without), !f.has[at], false
+	return string(without), f.stems[at] == nil, false
 }
 
 // requestWord returns the word at a place in small letters, and where it ends; "" if it is long, in capitals, in a name
@@ -138,11 +137,9 @@ var germanEndings = strings.Fields("ung ern em en er es st e n s t")
 
 // Languages are the languages of an index.
 type Languages struct {
-	has           [len(languages)]bool
-	forms         []func(word string) (terms []int32) // by language
-	german        func() map[string][]int32           // its stems; nil if the index has no German
-	ids           map[string]int32                    // of the index
-	functionWords map[int32]bool                      // terms
+	stems         [len(languages)]func() map[string][]int32 // by language, with their terms; nil if the index lacks it
+	ids           map[string]int32                          // of the index
+	functionWords map[int32]bool                            // terms
 }
 
 // FindLanguages finds the languages of an index: its terms, their numbers, the bounds of their postings, and how many
@@ -167,11 +164,7 @@ func FindLanguages(ids map[string]int32, terms []string, bounds []int32, tools i
 		for _, id := range words {
 			f.functionWords[id] = true
 		}
-		f.has[i] = true
-		stems := sync.OnceValue(func() map[string][]int32 { return f.stems(terms, language.stem) }) // at the first query
-		if f.forms = append(f.forms, func(word string) []int32 { return stems()[language.stem(word)] }); i == 0 {
-			f.german = stems
-		}
+		f.stems[i] = sync.OnceValue(func() map[string][]int32 { return f.stemsOf(terms, language.stem) }) // at the first query
 	}
 	return f
 }
@@ -179,7 +172,7 @@ func FindLanguages(ids map[string]int32, terms []string, bounds []int32, tools i
 // IsFunctionWord reports whether a term is a function word of one of the languages.
 func (f *Languages) IsFunctionWord(term int32) bool { return f.functionWords[term] }
 
-func (f *Languages) stems(terms []string, stem func(term string) string) map[string][]int32 {
+func (f *Languages) stemsOf(terms []string, stem func(term string) string) map[string][]int32 {
 	stems := make(map[string][]int32)
 	for id, term := range terms {
 		if IsOfLetters(term) && len(term) >= minStemLength && !f.functionWords[int32(id)] {
@@ -195,15 +188,17 @@ func (f *Languages) Forms(word string) (terms []int32) {
 	if len(word) < minStemLength || !IsOfLetters(word) {
 		return nil
 	}
-	for _, forms := range f.forms {
-		terms = append(terms, forms(word)...)
+	for i, stems := range f.stems {
+		if stems != nil {
+			terms = append(terms, stems()[languages[i].stem(word)]...)
+		}
 	}
 	return terms
 }
 
 // Compound returns the parts of a German word, each as the terms that are forms of it.
 func (f *Languages) Compound(word string) (parts [][]int32) {
-	if f.german == nil || !IsOfLetters(word) {
+	if f.stems[german] == nil || !IsOfLetters(word) {
 		return nil
 	}
 	if len(word) < minCompoundLength {
@@ -219,7 +214,7 @@ func (f *Languages) compound(parts [][]int32, word string) [][]int32 {
 	if more := f.separable(parts, word); more != nil {
 		return more
 	}
-	stems, longest, at := f.german(), 0, 0
+	stems, longest, at := f.stems[german](), 0, 0
 	var first, last []int32
 	for i := minStemLength; i <= len(word)-minRestLength; i++ {
 		begins, ends := stems[germanStem(word[:i])], stems[germanStem(word[i:])]
@@ -258,7 +253,7 @@ func (f *Languages) separable(parts [][]int32, word string) [][]int32 {
 		if !has || len(rest) < minRestLength {
 			continue
 		}
-		verbs := f.german()[germanStem(rest)]
+		verbs := f.stems[german]()[germanStem(rest)]
 		if verbs == nil {
 			root := strings.TrimSuffix(strings.TrimSuffix(rest, "n"), "e")
 			for _, ending := range germanVerbEndings {
