@@ -458,7 +458,7 @@ func (config *Config) indexer() search.Indexer {
 	if config.Index != nil {
 		return config.Index
 	}
-	return config.Protocol.indexer()
+	return indexers[config.Protocol]
 }
 
 //go:embed prompt/en.md

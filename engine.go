@@ -409,23 +409,16 @@ func (e *engine) watcher(ctx context.Context, call *adk.ToolContext) *watcher {
 }
 
 func modeOf(p Protocol, agentic bool) mode {
-	switch p {
-	case ProtocolNativeDeferred:
-		if !agentic {
-			return chatDeferredMode
-		}
-		return deferredMode
-	case ProtocolNativeReferences:
-		return referencesMode
-	case ProtocolNativeServer:
-		return serverMode
-	case ProtocolDispatch:
-		return dispatchMode
-	case ProtocolAnchored:
-		return anchoredMode
-	default:
-		return textMode
+	if p == ProtocolNativeDeferred && !agentic {
+		return chatDeferredMode
 	}
+	return map[Protocol]mode{
+		ProtocolNativeDeferred:   deferredMode,
+		ProtocolNativeReferences: referencesMode,
+		ProtocolNativeServer:     serverMode,
+		ProtocolDispatch:         dispatchMode,
+		ProtocolAnchored:         anchoredMode,
+	}[p] // or textMode
 }
 
 // metaTools returns the meta-tools of a protocol. The search tool comes first.

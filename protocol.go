@@ -157,20 +157,12 @@ func (n *metaNames) answers(name string) bool {
 	return name != "" && (name == n.search || n.allProtocols && (name == toolSearchName || name == searchToolsName))
 }
 
-// indexer builds the protocol's searcher, for when Config.Index is nil.
-func (p Protocol) indexer() search.Indexer {
-	switch p {
-	case ProtocolRegexp:
-		return search.RegexpOptions{CatalogOrder: true}.Index
-	case ProtocolSearchAdd:
-		return search.RegexpOptions{Descriptions: true}.Index
-	case ProtocolRanked:
-		return search.Similarity
-	case ProtocolDispatch:
-		return search.BM25
-	default:
-		return nil // Keyword
-	}
+// indexers build the searchers of protocols, for when Config.Index is nil. That of the others is Keyword.
+var indexers = map[Protocol]search.Indexer{
+	ProtocolRegexp:    search.RegexpOptions{CatalogOrder: true}.Index,
+	ProtocolSearchAdd: search.RegexpOptions{Descriptions: true}.Index,
+	ProtocolRanked:    search.Similarity,
+	ProtocolDispatch:  search.BM25,
 }
 
 // String returns the protocol's name, such as "tool_search".
