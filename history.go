@@ -152,10 +152,7 @@ func (n *metaNames) mayAnswer(name string, c *callView) bool {
 func (t *transcript) replace(a *answer, result resultView) {
 	result.replaced = true
 	*t.result(a), t.views[a.view].edited = result, true
-	if isMarkedSearch(a.call) && !result.native {
+	if a.call != nil && a.call.nativeSearch && !result.native {
 		a.call.dropMark, t.views[a.callAt].edited = true, true
 	}
 }
-
-// isMarkedSearch reports whether the adapter marked the call as a native search.
-func isMarkedSearch(call *callView) bool { return call != nil && call.nativeSearch }

@@ -72,7 +72,7 @@ func (m mode) translates() bool { return m == chatDeferredMode || m == reference
 // natively, the provider demands the native results of this run and of marked calls.
 func (r *run) showsTools(result *resultView, call *callView) bool {
 	return r.mode.translates() ||
-		r.mode.answersNatively() && result.native && (isMarkedSearch(call) || r.notebook.HasCall(result.callID))
+		r.mode.answersNatively() && result.native && (call != nil && call.nativeSearch || r.notebook.HasCall(result.callID))
 }
 
 // converter finds the form in which a model reads the search results of a history, one after the other.
