@@ -54,6 +54,9 @@ func (o Options) Make(ctx context.Context, texts []string, known map[string][]fl
 	if foreign.IsNil(o.Store) {
 		b.Store = nil
 	}
+	if o.Progress == nil {
+		b.Progress = func(done, total int) {}
+	}
 	err := b.run(ctx, texts, known)
 	if store, ok := b.Store.(interface{ Flush() error }); ok {
 		b.saved(store.Flush)
@@ -87,7 +90,7 @@ func (b *build) run(ctx context.Context, texts []string, known map[string][]floa
 	b.total = len(seen)
 	b.load(ctx, missing)
 	missing = slices.DeleteFunc(missing, func(text string) bool { return b.vectors[text] != nil })
-	b.progress()
+	b.Progress(len(b.vectors), b.total)
 	batches := slices.Collect(slices.Chunk(missing, b.BatchSize))
 	// The first failure stops the others.
 	err := foreign.InParallel(ctx, b.Concurrency, len(batches), func(ctx context.Context, i int) error { return b.embed(ctx, batches[i]) })
@@ -148,12 +151,6 @@ func (b *build) saved(save func() error) {
 	}
 }
 
-func (b *build) progress() {
-	if b.Progress != nil {
-		b.Progress(len(b.vectors), b.total)
-	}
-}
-
 func (b *build) embed(ctx context.Context, texts []string) error {
 	vectors, err := Embed(ctx, make(foreign.Gate, 1), b.Embedder, texts)
 	if ctx.Err() != nil {
@@ -175,7 +172,7 @@ func (b *build) embed(ctx context.Context, texts []string) error {
 			return nil
 		})
 	}
-	b.progress()
+	b.Progress(len(b.vectors), b.total)
 	return nil
 }
 
