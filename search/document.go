@@ -157,10 +157,8 @@ func ParametersOf(info *schema.ToolInfo) []Parameter {
 			values -= len(enum)
 			text -= len(p.Description)
 		}
-		if s.Properties != nil {
-			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-				walk(pair.Key, pair.Value, depth+1)
-			}
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			walk(pair.Key, pair.Value, depth+1)
 		}
 		walk("", s.Items, depth+1)
 		walk("", s.AdditionalProperties, depth+1)

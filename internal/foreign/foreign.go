@@ -35,15 +35,13 @@ func ErrorText(err error) string {
 
 // IsNil reports whether a value is nil, or a nil pointer inside a non-nil interface.
 func IsNil(value any) bool {
-	if value == nil {
-		return true
-	}
 	switch v := reflect.ValueOf(value); v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Slice, reflect.Chan, reflect.Interface:
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Slice, reflect.Chan:
 		return v.IsNil()
-	default:
-		return false
 	}
+	return false
 }
 
 // AreSame reports whether two values are the same pointer. To compare others could panic.
