@@ -432,7 +432,6 @@ func (h *host) metaTools(p Protocol) []tool.BaseTool {
 		return []tool.BaseTool{h.rankedTool()}
 	case ProtocolDispatch:
 		return []tool.BaseTool{h.definitionsTool(), h.dispatchTool()}
-	default:
-		return []tool.BaseTool{h.namesTool()}
 	}
+	return []tool.BaseTool{h.namesTool()}
 }

@@ -79,9 +79,8 @@ func ProtocolFor(chatModel any) Protocol {
 		return ProtocolNativeReferences
 	case "AgenticClaude", "AgenticOpenAI/Responses":
 		return ProtocolNativeDeferred
-	default:
-		return ProtocolToolSearch
 	}
+	return ProtocolToolSearch
 }
 
 // metaNames are the names of a middleware's meta-tools. "" means that the protocol has no such tool.

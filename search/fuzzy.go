@@ -126,9 +126,8 @@ func (t *fuzzyTool) place(w *letters.Word) string {
 		return "name"
 	case strings.Contains(t.description, w.Text):
 		return "description"
-	default:
-		return ""
 	}
+	return ""
 }
 
 // A fuzzyQuery is a folded query: the text, its words, and their parts, since a word may be a whole name.

@@ -128,7 +128,6 @@ func both(a, b func(doc int) bool) func(doc int) bool {
 		return b
 	case b == nil:
 		return a
-	default:
-		return func(doc int) bool { return a(doc) && b(doc) }
 	}
+	return func(doc int) bool { return a(doc) && b(doc) }
 }

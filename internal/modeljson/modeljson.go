@@ -136,9 +136,8 @@ func Texts(value any, most int) (texts []string, ok bool) {
 			texts = append(texts, inner...)
 		}
 		return texts, len(texts) > 0 || len(v) == 0
-	default:
-		return nil, false
 	}
+	return nil, false
 }
 
 // Count reads a number of at least 1, and at most math.MaxInt32, from a value of Read. It returns 0 for anything else.

@@ -67,9 +67,8 @@ func (p *Pattern) Matches(t *Tool) bool {
 		return slices.ContainsFunc(t.Tags, func(tag string) bool { return glob(p.tag, tag) })
 	case p.namespace != "":
 		return glob(Fold(p.namespace), Fold(t.Namespace)) && (glob(p.tool, t.Name) || glob(p.tool, Bare(t.Name, t.Namespace)))
-	default:
-		return glob(p.text, t.Name)
 	}
+	return glob(p.text, t.Name)
 }
 
 // glob reports whether the whole text matches pattern. An asterisk matches any text.

@@ -122,9 +122,8 @@ func (l *List) described(groups []group, write func(groups []group, limit int) s
 		return write(groups, limit), true
 	case l.Budget == Unlimited: // all names are wanted
 		return write(groups, 0), true
-	default:
-		return "", false
 	}
+	return "", false
 }
 
 // evenLimit returns the largest limit such that lengths, each cut to it, take no more than room, which they exceed.

@@ -212,9 +212,8 @@ func termOf(word string, class Class) string {
 		return ""
 	case len(term) > 2 && class != Digit: // numbers are not stemmed
 		return englishStem(term)
-	default:
-		return term
 	}
+	return term
 }
 
 // englishStem returns the stem of an English word, or the singular of one of ownTerms.
