@@ -35,7 +35,7 @@ const maxAsks = 10
 // come last. more returns the best items whose documents are open, best first; it may keep the function. Places for
 // which there is no other item stay as they are. Documents without a namespace have no limit.
 func Share[T any](
-	items []T, most int, docOf func(item T) int, namespaceOf func(doc int) string, more func(isOpen func(doc int) bool) []T,
+	items []T, most int, docOf func(T) int, namespaceOf func(int) string, more func(isOpen func(doc int) bool) []T,
 ) []T {
 	chosen := make(map[int]bool)
 	places := make(map[string]int) // by namespace

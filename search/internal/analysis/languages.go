@@ -164,7 +164,7 @@ func FindLanguages(ids map[string]int32, terms []string, bounds []int32, tools i
 		for _, id := range words {
 			f.functionWords[id] = true
 		}
-		f.stems[i] = sync.OnceValue(func() map[string][]int32 { return f.stemsOf(terms, language.stem) }) // at the first query
+		f.stems[i] = sync.OnceValue(func() map[string][]int32 { return f.stemsOf(terms, language.stem) }) // when asked for
 	}
 	return f
 }
