@@ -11,6 +11,7 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/internal/anchor"
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
 // Where ProtocolAnchored defines loaded tools.
@@ -126,7 +127,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	c, isFirst := r.courseOf(t), r.planned == nil
 	if isFirst {
 		r.planned, r.changed, r.lost = make(map[string]anchor.At), make(map[string]bool), make(map[string]bool)
-		if r.isAlone && c.now.User != 1 { // others came before
+		if r.isAlone && (c.now.Call != "" || c.now.User != 1) { // others came before
 			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
 		}
 	}
@@ -147,14 +148,13 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	for _, info := range tools {
 		if r.isMovable(info) {
 			doc := r.scope.docs[r.scope.byName[info.Name]]
-			doc.Parameters = nil // Info has them
 			listed[info.Name] = &doc
 		}
 	}
 	known := make(map[string]bool)
 	for _, tool := range r.session.definitions() {
 		doc, room := listed[tool.Name], maxSteps-len(tool.Steps)
-		if known[tool.Name] = doc == nil || !tool.isOther(doc); !known[tool.Name] {
+		if known[tool.Name] = doc == nil || tool.Namespace == doc.Namespace; !known[tool.Name] {
 			continue
 		}
 		next := anchor.Tool{Name: tool.Name, Gone: doc == nil, MayChange: room > 1} // taken back, it may come again
@@ -189,7 +189,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		}
 		for _, tool := range p.Tools {
 			if sent := report.Steps[tool.Name]; len(sent) > 0 {
-				r.session.define(tool.Name, listed[tool.Name], sent[len(sent)-1], r.config.Filter != nil)
+				r.session.define(tool.Name, listed[tool.Name], sent[len(sent)-1])
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func (r *run) isMovable(t *schema.ToolInfo) bool {
 
 // isGone reports whether a tool that the conversation defines is not callable any more. A tool that Filter drops
 // is not gone: the model must not see it, so its definition leaves the conversation. Neither is a name that
-// another tool has now. About a tool that the catalog lost, Filter is asked once a run, with what it was asked before.
+// another tool has now. About a tool that the catalog lost, Filter is asked once a run, if the session still has it.
 func (r *run) isGone(ctx context.Context, tool *anchored, tools []*schema.ToolInfo) bool {
 	if containsName(tools, tool.Name) {
 		return false
@@ -217,7 +217,10 @@ func (r *run) isGone(ctx context.Context, tool *anchored, tools []*schema.ToolIn
 		return ok && r.scope.has(doc)
 	}
 	if _, isAsked := r.lost[tool.Name]; !isAsked {
-		r.lost[tool.Name] = r.config.Filter == nil || tool.passes(ctx, r.config.Filter)
+		mayKnow, err := foreign.Guard(func() (bool, error) {
+			return r.config.Filter == nil || tool.doc != nil && r.config.Filter(ctx, *tool.doc), nil
+		})
+		r.lost[tool.Name] = mayKnow && err == nil
 	}
 	return r.lost[tool.Name]
 }

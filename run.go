@@ -168,10 +168,7 @@ func (r *run) fits(ctx context.Context) map[int]float64 {
 		return nil
 	}
 	r.onceFit.Do(func() {
-		found, err := r.scope.askFor(ctx, r.request, evidencePool)
-		if err = cmp.Or(err, found.partial); err != nil && ctx.Err() == nil {
-			r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: the user's request as evidence: %w", err))
-		}
+		found, _ := r.scope.askFor(ctx, r.request, evidencePool) // what fails will fail for the query too, which tells
 		r.fit = make(map[int]float64)
 		best := 0.0
 		for _, m := range found.matches {
@@ -184,12 +181,6 @@ func (r *run) fits(ctx context.Context) map[int]float64 {
 		}
 	})
 	return r.fit
-}
-
-// coUsed returns what other conversations call together with the tools that this one had called at the last model call.
-func (r *run) coUsed() map[int]float64 {
-	use, _ := r.related.Load().(map[int]float64)
-	return use
 }
 
 // recordCalled records the tools that the conversation has called, for what other conversations call together with them.

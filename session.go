@@ -6,14 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/anchor"
-	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
@@ -84,7 +82,6 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 			names = append(names, name)
 		case i-len(names) >= maxAnchored:
 		case json.Unmarshal(element, &tool) == nil:
-			tool.read()
 			read.keep(tool)
 		default:
 			return fmt.Errorf("toolsearch: a session is a list of names and definitions; element %d is neither", i)
@@ -103,17 +100,17 @@ func (s *Session) definitions() []anchored {
 	return s.anchored
 }
 
-// define records the last step of what a request had of a tool. doc is the tool in the catalog, nil if it is gone; if
-// isFiltered, the session keeps it. A definition keeps two places: the first, and the last one in a history that lost
-// the first or never had it.
-func (s *Session) define(name string, doc *Document, step anchor.Step, isFiltered bool) {
+// define records the last step of what a request had of a tool. doc is the tool in the catalog, nil if it is
+// gone. A definition keeps two places: the first, and the last one in a history that lost the first or never had it.
+func (s *Session) define(name string, doc *Document, step anchor.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tool := anchored{Name: name}
 	if at := slices.IndexFunc(s.anchored, func(a anchored) bool { return a.Name == name }); at >= 0 {
-		if tool = s.anchored[at]; doc != nil && tool.isOther(doc) {
-			tool = anchored{Name: name}
-		}
+		tool = s.anchored[at]
+	}
+	if doc != nil && tool.Namespace != doc.Namespace { // of another group
+		tool = anchored{Name: name, Namespace: doc.Namespace}
 	}
 	n := len(tool.Steps)
 	isSame := n > 0 && tool.Steps[n-1].JSON == step.JSON
@@ -121,9 +118,7 @@ func (s *Session) define(name string, doc *Document, step anchor.Step, isFiltere
 	case slices.Contains(tool.Steps, step):
 		return
 	case !isSame && doc != nil:
-		if isFiltered {
-			tool.remember(doc)
-		}
+		tool.doc = doc
 		hash := hashOfTool(doc.Info)
 		if hash != tool.Hash && slices.ContainsFunc(tool.Steps, func(s anchor.Step) bool { return s.Wire != step.Wire }) {
 			hash = "" // another provider has another definition, so calls are always checked
@@ -157,41 +152,12 @@ func (s *Session) update(add, remove []string) {
 
 // anchored is what the conversation has of one tool.
 type anchored struct {
-	Name  string        `json:"name"`
-	Hash  string        `json:"hash"` // of the definition in the catalog when the last step was new; "" is like none
-	Steps []anchor.Step `json:"steps"`
+	Name      string        `json:"name"`
+	Namespace string        `json:"namespace,omitempty"`
+	Hash      string        `json:"hash"` // of the definition in the catalog when the last step was new; "" is like none
+	Steps     []anchor.Step `json:"steps"`
 
-	// Where there is a Filter, the tool in the catalog then: for the Filter once the tool is gone. JSON may not keep all of
-	// it; then Document is nil.
-	doc      *Document
-	Document json.RawMessage `json:"document,omitempty"`
-}
-
-// passes reports whether a Filter lets a tool pass that is gone.
-func (a *anchored) passes(ctx context.Context, filter func(context.Context, Document) bool) bool {
-	passes, err := foreign.Guard(func() (bool, error) { return a.doc != nil && filter(ctx, *a.doc), nil })
-	return passes && err == nil
-}
-
-// isOther reports whether a tool of the catalog is that of another group with the same name.
-func (a *anchored) isOther(doc *Document) bool {
-	return a.doc != nil && a.doc.Namespace != doc.Namespace
-}
-
-// remember keeps a tool for a Filter.
-func (a *anchored) remember(doc *Document) {
-	a.Document, _ = foreign.Guard(func() ([]byte, error) { return json.Marshal(doc) })
-	if a.read(); a.doc == nil || len(doc.Info.Extra) > 0 && !reflect.DeepEqual(a.doc.Info.Extra, doc.Info.Extra) {
-		a.Document = nil
-	}
-	a.doc = doc
-}
-
-func (a *anchored) read() {
-	var doc *Document
-	if a.doc = nil; json.Unmarshal(a.Document, &doc) == nil && doc != nil && doc.Name == a.Name && doc.Info != nil {
-		a.doc = doc
-	}
+	doc *Document // in the catalog then, for a Filter once the tool is gone; nil in a session that was stored
 }
 
 // Bounds on what a session keeps of definitions. What does not fit is defined anew by each run.
@@ -203,7 +169,7 @@ const (
 
 // size returns the bytes that count towards maxAnchoredBytes.
 func (a *anchored) size() int {
-	n := len(a.Name) + len(a.Hash) + len(a.Document)
+	n := len(a.Name) + len(a.Namespace) + len(a.Hash)
 	for _, step := range a.Steps {
 		n += len(step.At.Call) + len(step.At.Text) + len(step.Wire) + len(step.JSON)
 	}

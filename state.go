@@ -164,7 +164,8 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	limited, cancel := context.WithTimeout(ctx, r.config.Limits.SearchTimeout)
 	defer cancel()
 	c := r.scope
-	c.evidence = &evidence{use: r.coUsed()}
+	use, _ := r.related.Load().(map[int]float64)
+	c.evidence = &evidence{use: use}
 	found, err := c.askFor(limited, question, r.config.Preselect)
 	if err = cmp.Or(err, found.partial); err != nil && ctx.Err() == nil {
 		r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: Preselect: %w", err))

@@ -181,7 +181,8 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	limited, cancel := r.limited(ctx)
 	scope := r.scope
 	scope.isShown, scope.cutsOff = r.shown(), r.sendsDefinitions()
-	if use, request := r.coUsed(), r.fits(limited); len(use)+len(request) > 0 {
+	use, _ := r.related.Load().(map[int]float64)
+	if request := r.fits(limited); len(use)+len(request) > 0 {
 		scope.evidence = &evidence{use, request}
 	}
 	scope.showsNoNames = r.reminder.form != wording.Names

@@ -239,13 +239,8 @@ func (r *bm25Reader) readChinese(text string, weight float64) {
 		run = analysis.Simplify(run)
 		for at := 0; at < len(run); {
 			length, number := words.Cut(run[at:])
-			word := run[at : at+length]
-			if joined, between := words.Join(run[at:]); utf8.RuneCountInString(word) == 1 && joined != "" {
-				word, length = joined, len(joined)+between
-				_, number = words.Cut(joined)
-			}
 			if number != noTerm && words.English[number] != "" && !words.AsksForAmount(run, at, before) {
-				r.addMeaningsOf(word, noTerm, number, weight, r.sentence)
+				r.addMeaningsOf(run[at:at+length], noTerm, number, weight, r.sentence)
 				before = number
 			}
 			at += length

@@ -276,6 +276,26 @@ func testAnchoredRights[M adk.MessageType](t *testing.T, a adapter[M], later []t
 	}
 }
 
+// Where there is a Filter, it is asked about a tool that is gone, before the conversation takes the definition back.
+func TestAnchoredTakesBackWithAFilter(t *testing.T) {
+	for _, a := range messageAdapters {
+		t.Run(a.name, func(t *testing.T) {
+			s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Filter: toolsearch.FilterTools(nil, []string{"*"})}}
+			server := provider.New(t, a.api, calls(selecting("get_weather")), provider.Say("Found."), calls(calling("get_weather")), provider.Say("Gone."))
+			ctx, m := toolsearch.WithLoaded(t.Context()), a.model(t, server)
+			said, err := drain(newRunner(t, m, s).Run(ctx, input[*schema.Message](s)))
+			require.NoError(t, err)
+			s.dynamic = catalog()[1:]
+			_, err = drain(newRunner(t, m, s).Run(ctx, slices.Concat(input[*schema.Message](s), said, input[*schema.Message](s))))
+			require.NoError(t, err)
+			last := lastBody(server.Requests())
+			assert.Contains(t, last, "Current weather of a city")
+			assert.Contains(t, last, "is not offered any more")
+			assert.Equal(t, a.api == provider.Messages, strings.Contains(last, "tool_removal"))
+		})
+	}
+}
+
 // What the session has of a tool stays with the agent, the turn and the group that it is of, and with whom Filter lets see it.
 func TestAnchoredKeepsApart(t *testing.T) {
 	type label struct{ isSecret bool }

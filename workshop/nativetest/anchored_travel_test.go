@@ -303,7 +303,7 @@ var trips = []trip{
 		says: "is not loaded yet",
 	},
 	{
-		name: "a tool that vanishes and comes back", config: toolsearch.Config{Filter: toolsearch.FilterTools(nil, []string{"*"})},
+		name:   "a tool that vanishes and comes back",
 		says:   "is not offered any more",
 		legs:   []leg{weather, goes(calls(calling("get_weather"))).after(withoutWeather), goes().after(anchoredAgain)},
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", "~get_weather", "get_weather"},

@@ -188,28 +188,6 @@ func (w Meanings) Cut(run string) (length int, number int32) {
 	}
 }
 
-const (
-	aspects  = "了过一几两"
-	measures = "个张次份条把天顿辆通封杯趟场"
-	noVerbs  = "一二三四五六七八九十两几每这那哪各多上下会"
-)
-
-// Join returns the word that a run of characters begins with if that is a verb with its object apart, such as 截图 for
-// 截一张图, and how many bytes are between the two.
-func (w Meanings) Join(run string) (joined string, between int) {
-	verb, size := utf8.DecodeRuneInString(run)
-	rest := strings.TrimLeft(run[size:], aspects)
-	measure, end := utf8.DecodeRuneInString(rest)
-	if !strings.ContainsRune(measures, measure) || strings.ContainsRune(noVerbs, verb) {
-		return "", 0
-	}
-	joined = run[:size] + rest[end:]
-	if length, number := w.Cut(joined); number != analysis.NoTerm && length > size {
-		return joined[:length], len(run) - len(joined)
-	}
-	return "", 0
-}
-
 // AsksForAmount reports whether the word at a place in a run of characters is 多少 and asks how much,
 // not how many: before or after the name of an amount (多少费用, 金额有多少), and after 是 at the end of the
 // run. before is the number of the word before it, or analysis.NoTerm.
