@@ -130,7 +130,7 @@ func (s *Store) UnmarshalJSON(text []byte) error {
 // How strongly a tool goes with a called one is (both - expected) / (called + 1): the conversations that call both, without
 // those that would if the two had nothing to do with each other, as a share of the conversations that call the called one
 // and of one more. So a tool that is called everywhere goes with none, and a single conversation adds at most a half, and
-// less to a tool that others have called: 1/12 to one with ten conversations. A conversation counts half as much as one
+// less to a tool that others have called: 1/12 to one with ten new conversations. A conversation counts half as much as one
 // that is 500 newer. In one of more than nine tools that the run may see, a pair counts 8/(n-1). Of several called tools
 // the mean counts.
 func (s *Store) Snapshot(context.Context) toolsearch.CoUse {
@@ -144,20 +144,11 @@ func (s *Store) Snapshot(context.Context) toolsearch.CoUse {
 
 // coUse is the formula of Snapshot.
 func coUse(all []conversation, called []string, visible func(name string) bool) map[string]float64 {
-	sees := make(map[string]bool)
 	calls, total := make(map[string]float64), 0.0 // the weights of conversations that call a tool, and of all
 	both := make(map[string]map[string]float64)   // by called tool
 	newer := 0.0                                  // conversations, of those that the run may know
 	for _, c := range slices.Backward(all) {
-		var tools []string
-		for _, tool := range c.Tools {
-			if _, asked := sees[tool]; !asked {
-				sees[tool] = visible(tool)
-			}
-			if sees[tool] {
-				tools = append(tools, tool)
-			}
-		}
+		tools := slices.DeleteFunc(slices.Clone(c.Tools), func(tool string) bool { return !visible(tool) })
 		if len(tools) == 0 {
 			continue
 		}
