@@ -77,10 +77,7 @@ func (r *run) courseOf(t *transcript) *course {
 			if id == "" {
 				continue
 			}
-			c.now = anchor.At{Call: id, Nth: nth[id], User: len(c.turns), Text: system} // IDs may come again
-			if c.now.User > 0 {
-				c.now.Text = c.turns[c.now.User-1].Text
-			}
+			c.now = anchor.At{Call: id, Nth: nth[id], User: len(c.turns), Text: cmp.Or(c.now.Text, system)} // IDs may come again
 			c.results[c.now] = true
 			nth[id]++
 			for _, doc := range r.broughtBy(t, a) {
@@ -126,7 +123,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	}
 	c, isFirst := r.courseOf(t), r.planned == nil
 	if isFirst {
-		r.planned, r.changed, r.lost = make(map[string]anchor.At), make(map[string]bool), make(map[string]bool)
+		r.planned, r.changed = make(map[string]anchor.At), make(map[string]bool)
 		if r.isAlone && (c.now.Call != "" || c.now.User != 1) { // others came before
 			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
 		}
@@ -207,22 +204,17 @@ func (r *run) isMovable(t *schema.ToolInfo) bool {
 
 // isGone reports whether a tool that the conversation defines is not callable any more. A tool that Filter drops
 // is not gone: the model must not see it, so its definition leaves the conversation. Neither is a name that
-// another tool has now. About a tool that the catalog lost, Filter is asked once a run, if the session still has it.
+// another tool has now. About a tool that the catalog lost, Filter is asked with what the session still has of it.
 func (r *run) isGone(ctx context.Context, tool *anchored, tools []*schema.ToolInfo) bool {
-	if containsName(tools, tool.Name) {
-		return false
-	}
-	if _, exists := r.catalog.byName[tool.Name]; exists {
-		doc, ok := r.scope.byName[tool.Name]
-		return ok && r.scope.has(doc)
-	}
-	if _, isAsked := r.lost[tool.Name]; !isAsked {
-		mayKnow, err := foreign.Guard(func() (bool, error) {
-			return r.config.Filter == nil || tool.doc != nil && r.config.Filter(ctx, *tool.doc), nil
-		})
-		r.lost[tool.Name] = mayKnow && err == nil
-	}
-	return r.lost[tool.Name]
+	doc, ok := r.scope.byName[tool.Name]
+	_, exists := r.catalog.byName[tool.Name]
+	mayKnow, err := foreign.Guard(func() (bool, error) {
+		if exists || r.config.Filter == nil {
+			return !exists || ok && r.scope.has(doc), nil
+		}
+		return tool.doc != nil && r.config.Filter(ctx, *tool.doc), nil
+	})
+	return mayKnow && err == nil && !containsName(tools, tool.Name)
 }
 
 // onWire returns the tool list that a provider sees.

@@ -122,7 +122,6 @@ type standIn struct {
 	MisusedTool  string   `json:"misused_tool,omitempty"` // of a dispatched call
 	Problem      string   `json:"problem,omitempty"`      // with its arguments
 	Suggestions  []string `json:"suggestions,omitempty"`
-	IsLost       bool     `json:"is_lost,omitempty"` // the conversation defines the unknown tool
 }
 
 // readDispatch reads the arguments of call_tool as leniently: the name of a tool, "" if they could not be read, and its

@@ -65,9 +65,8 @@ type Config struct {
 
 	// Filter reports whether a request may have a tool. It is asked about every dynamic tool when a run starts or is
 	// resumed. A tool that does not pass, even if loaded before, is not announced, found, suggested or callable in that
-	// run. A panic means no. The Document's Parameters may be missing; its Info must not be changed. Under ProtocolAnchored
-	// it is also asked about tools that are gone, before the conversation takes them back. See FilterTools and package
-	// lock. Nil means that all pass.
+	// run. A panic means no. The Document's Parameters may be missing; its Info must not be changed. ProtocolAnchored also
+	// asks about tools that are gone. See FilterTools and package lock. Nil means that all pass.
 	Filter func(ctx context.Context, doc Document) bool
 
 	// HOW IT IS SEARCHED

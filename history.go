@@ -63,9 +63,11 @@ func (t *transcript) finish(r round, names *metaNames) {
 			call.answered = true
 			a.call, a.callAt = call, r.callAt
 		}
-		if byOrder && (call == nil || !names.mayAnswer(result.name, call)) {
-			refused[result.callID] = true
+		if byOrder && call != nil {
+			wanted := names.wantedBy(call)
+			byOrder = result.name != "" && result.name != wanted && !names.answers(result.name) && !names.dispatches(wanted)
 		}
+		refused[result.callID] = refused[result.callID] || byOrder
 	}
 	for i := range answers {
 		a := &answers[i]
@@ -140,12 +142,6 @@ func (n *metaNames) wantedBy(c *callView) string {
 // stoodIn reports whether the call is a stand-in made by a middleware of these names.
 func (n *metaNames) stoodIn(c *callView) bool {
 	return c.standIn && (c.name == n.search || n.call != "" && c.wanted == n.call)
-}
-
-// mayAnswer reports whether a result of that name may answer the call.
-func (n *metaNames) mayAnswer(name string, c *callView) bool {
-	wanted := n.wantedBy(c)
-	return name == "" || name == wanted || n.answers(name) || n.dispatches(wanted)
 }
 
 // replace replaces a result. A call marked as a native search loses its mark when its result is no longer native.

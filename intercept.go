@@ -88,7 +88,7 @@ func (k *callable) standInFor(name string) *standIn {
 }
 
 func (k *callable) unknown(name string) *standIn {
-	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name), IsLost: k.run.lost[name]}
+	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
 }
 
 // misuse returns the stand-in for a dispatched call with wrong arguments, or nil.

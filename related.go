@@ -32,29 +32,20 @@ type evidence struct {
 	request map[int]float64 // how well it fits the user's last request, compared with the best
 }
 
-func (e *evidence) speaks() bool { return len(e.use)+len(e.request) > 0 }
-
 // byEvidence adds evidence to the scores of a query's matches, and returns the best. A tool that the query names keeps
 // its place. docs/settings.md has what the shares were measured with.
 func (c scope) byEvidence(matches []Match, places int) []Match {
-	if !c.evidence.speaks() {
-		return matches
+	best, mostUse := 0.0, useShare
+	if len(c.evidence.request) > 0 {
+		mostUse *= 1 + requestShare // of the best with what the request adds
 	}
-	add := func(share float64, strengths map[int]float64) {
-		best := 0.0
-		for _, m := range matches {
-			if m.Score < docset.Named {
-				best = max(best, m.Score)
-			}
-		}
-		for i := range matches {
-			if m := &matches[i]; m.Score < docset.Named {
-				m.Score += share * best * strengths[c.byName[m.Info.Name]]
-			}
+	for i := range matches {
+		if m := &matches[i]; m.Score < docset.Named {
+			best = cmp.Or(best, m.Score)
+			doc := c.byName[m.Info.Name]
+			m.Score += max(best, 0) * (requestShare*c.evidence.request[doc] + mostUse*c.evidence.use[doc])
 		}
 	}
-	add(requestShare, c.evidence.request)
-	add(useShare, c.evidence.use)
 	slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(b.Score, a.Score) })
 	return matches[:min(len(matches), places)]
 }
@@ -62,16 +53,10 @@ func (c scope) byEvidence(matches []Match, places int) []Match {
 // fitting returns tools that fit the user's last request, for the places that are left since several queries found the
 // same.
 func (c scope) fitting(matches []Match, places int) (more []Match) {
-	if c.isShown == nil || places <= 0 {
-		return nil
-	}
 	for _, doc := range byStrength(c.evidence.request) {
-		if len(more) == places || c.evidence.request[doc] < farRatio {
-			break
-		}
-		if m := []Match{{Info: c.docs[doc].Info}}; c.isFree(doc, matches) {
-			c.settle(m)
-			more = append(more, m...)
+		if c.isShown != nil && len(more) < places && c.evidence.request[doc] >= farRatio && c.isFree(doc, matches) {
+			more = append(more, Match{Info: c.docs[doc].Info})
+			c.settle(more[len(more)-1:])
 		}
 	}
 	return more

@@ -53,7 +53,6 @@ type run struct {
 
 	// Under ProtocolAnchored:
 	changed    map[string]bool      // the tools that changed since they were defined
-	lost       map[string]bool      // by tool that the catalog lost since: whether Filter lets the run know
 	planned    map[string]anchor.At // by tool: where it belonged at the last model call, if the session did not know
 	unreported atomic.Bool          // the transport has not reported on the last model call
 	moves      atomic.Bool          // the last request could have its definitions in the conversation

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -126,7 +127,8 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			result.NotFound = append(result.NotFound, missing...)
 			continue
 		}
-		if !hasWord(text) {
+		isOfWord := func(r rune) bool { return r != '+' && !unicode.IsSpace(r) }
+		if !strings.ContainsFunc(text, isOfWord) && !strings.Contains(text, "++") { // ParseQuery finds no keyword
 			continue
 		}
 		blank = false
@@ -172,7 +174,9 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		result.Total, places = result.Total+total, places+len(matches)
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
-	result.Matches = append(result.Matches, c.fitting(result.Matches, places-len(result.Matches))...)
+	if free := places - len(result.Matches); free > 0 {
+		result.Matches = append(result.Matches, c.fitting(result.Matches, free)...)
+	}
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
 	trace.copies, trace.related = withoutMatches(trace.copies, result.Matches), withoutMatches(trace.related, result.Matches)
 	trace.related = trace.related[:min(len(trace.related), maxRelated)]
@@ -198,16 +202,6 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		return nil, trace, ended
 	}
 	return result, trace, nil
-}
-
-// hasWord reports whether ParseQuery finds a keyword in the text.
-func hasWord(text string) bool {
-	for word := range strings.FieldsSeq(text) {
-		if word != "+" {
-			return true
-		}
-	}
-	return false
 }
 
 // unlimited asks for as many tools as MaxResultsCap allows.
@@ -436,7 +430,8 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	defer failed(&err)
 	a.query = q
 	places := q.Limit
-	if c.evidence.speaks() && places > 0 {
+	isLifted := len(c.evidence.use)+len(c.evidence.request) > 0
+	if isLifted && places > 0 {
 		q.Limit = max(places, evidencePool)
 	}
 	asked := q
@@ -471,7 +466,10 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	if total < len(hits.Hits) || dropped {
 		total = distinct
 	}
-	a.matches, a.total, a.partial = c.byEvidence(matches, places), min(max(total, distinct), len(c.docs)), hits.Partial
+	if isLifted {
+		matches = c.byEvidence(matches, places)
+	}
+	a.matches, a.total, a.partial = matches, min(max(total, distinct), len(c.docs)), hits.Partial
 	return a, nil
 }
 

@@ -162,10 +162,7 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 		return say("unloaded-tool", "{name}", naming.Safe(s.UnloadedTool), "{search}", search)
 	}
 	key := "unknown-tool"
-	switch {
-	case s.IsLost:
-		key = "lost-tool"
-	case len(s.Suggestions) > 0:
+	if len(s.Suggestions) > 0 {
 		key = "unknown-tool-near"
 	}
 	return &Result{

@@ -19,10 +19,8 @@
 //
 //   - [New] for agents of *schema.Message, [NewTyped] for either message type. Most need only that and [Config].
 //   - [NewCatalog] for search without an agent: in a graph of your own ([Catalog.Tool]), in a test, in a command.
-//   - [BM25] in Config.Index if finding the right tool matters more than behaving like Eino's own search, and wherever
-//     tools or requests are in Chinese, Japanese or Korean. [Keyword] is the default. [Fuzzy] and [Similarity] forgive
-//     misspellings and make good fallbacks. [Regexp] takes patterns. [Hybrid] of BM25 and [Embedding] finds the most.
-//     [Retriever] asks a search engine. An [Indexer] of your own ranks as you like.
+//   - [BM25] in Config.Index if finding the right tool matters more than behaving like Eino's own search, which is the
+//     default, and wherever tools or requests are in Chinese, Japanese or Korean. Package search describes the others.
 //   - Choose Config.Protocol by what conversations cost. If your provider caches prompts, take [ProtocolAnchored] for a
 //     model that takes definitions inside the conversation, [ProtocolFor] for one that searches by itself, and
 //     [ProtocolDispatch] for any other. Without a cache the default is as cheap: "toolsearch cost" computes it.

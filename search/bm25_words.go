@@ -75,9 +75,8 @@ func scriptOf(term string) script {
 		return alphabetic
 	case size == len(term):
 		return ideographic
-	default:
-		return paired
 	}
+	return paired
 }
 
 func (r *bm25Reader) word(n int32) *bm25Word {

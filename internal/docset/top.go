@@ -34,9 +34,8 @@ func BestFirst(a, b Scored) int {
 		return -1
 	case a.Score < b.Score:
 		return 1
-	default:
-		return int(a.Number) - int(b.Number)
 	}
+	return int(a.Number) - int(b.Number)
 }
 
 // Wants reports whether Add would keep the tool, for now.

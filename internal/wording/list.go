@@ -116,23 +116,17 @@ func (l *List) described(groups []group, write func(groups []group, limit int) s
 	if len(lengths) == 0 || total <= room {
 		return text, len(text) <= l.Budget
 	}
-	limit := evenLimit(lengths, room)
-	switch {
+	slices.Sort(lengths) // all are cut to the same length
+	for len(lengths) > 1 && lengths[0]*len(lengths) <= room {
+		room, lengths = room-lengths[0], lengths[1:]
+	}
+	switch limit := max(room, 0) / len(lengths); {
 	case limit >= minDescriptionBytes:
 		return write(groups, limit), true
 	case l.Budget == Unlimited: // all names are wanted
 		return write(groups, 0), true
 	}
 	return "", false
-}
-
-// evenLimit returns the largest limit such that lengths, each cut to it, take no more than room, which they exceed.
-func evenLimit(lengths []int, room int) int {
-	slices.Sort(lengths)
-	for len(lengths) > 1 && lengths[0]*len(lengths) <= room {
-		room, lengths = room-lengths[0], lengths[1:]
-	}
-	return max(room, 0) / len(lengths)
 }
 
 // names lists every name, with at most describe bytes of its description.

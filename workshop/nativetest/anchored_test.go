@@ -290,7 +290,7 @@ func TestAnchoredTakesBackWithAFilter(t *testing.T) {
 			require.NoError(t, err)
 			last := lastBody(server.Requests())
 			assert.Contains(t, last, "Current weather of a city")
-			assert.Contains(t, last, "is not offered any more")
+			assert.Contains(t, last, "There is no tool named")
 			assert.Equal(t, a.api == provider.Messages, strings.Contains(last, "tool_removal"))
 		})
 	}

@@ -304,7 +304,7 @@ var trips = []trip{
 	},
 	{
 		name:   "a tool that vanishes and comes back",
-		says:   "is not offered any more",
+		says:   "There is no tool named",
 		legs:   []leg{weather, goes(calls(calling("get_weather"))).after(withoutWeather), goes().after(anchoredAgain)},
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", "~get_weather", "get_weather"},
 		breaks: []int{3, 5}, // the reminder changes

@@ -322,9 +322,8 @@ func lookedUpClassOf(r rune) Class {
 		return Digit
 	case unicode.IsLetter(r) || unicode.Is(unicode.Mn, r):
 		return Caseless
-	default:
-		return NoLetter
 	}
+	return NoLetter
 }
 
 // IsNotHan reports whether a character is not Chinese.

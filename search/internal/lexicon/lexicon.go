@@ -90,13 +90,11 @@ func (t table) add(words, others []string, weight float64, line int) {
 
 func (l *Lexicon) readSynonyms() map[string][]Synonym {
 	all, z := make(table), analysis.New()
-	for _, line := range l.lines("spellings") {
-		words := z.TermsOf(line.text)
-		all.add(words, words, spellingWeight, line.number)
-	}
-	for _, line := range l.lines("synonyms") {
-		words := z.TermsOf(line.text)
-		all.add(words, words, synonymWeight, line.number)
+	for i, weight := range [...]float64{spellingWeight, synonymWeight} {
+		for _, line := range l.lines(sections[i]) {
+			words := z.TermsOf(line.text)
+			all.add(words, words, weight, line.number)
+		}
 	}
 	for _, line := range l.lines("counts") {
 		asking, counting, _ := strings.Cut(line.text, ":")
@@ -116,10 +114,10 @@ func (l *Lexicon) readThesaurus() map[string][]Synonym {
 
 // Has reports whether a term is a word of the spellings, synonyms or own meanings.
 func (l *Lexicon) Has(term string) bool {
-	if _, known := l.Synonyms()[term]; known || len(l.own) == 0 {
-		return known
+	_, known := l.Synonyms()[term]
+	if !known && len(l.own) > 0 {
+		_, known = l.Meanings().Numbers[term]
 	}
-	_, known := l.Meanings().Numbers[term]
 	return known
 }
 
