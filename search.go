@@ -174,7 +174,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		result.Total, places = result.Total+total, places+len(matches)
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
-	if free := places - len(result.Matches); free > 0 {
+	if free := places - len(result.Matches); free > 0 && !c.cutsOff {
 		result.Matches = append(result.Matches, c.fitting(result.Matches, free)...)
 	}
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -115,7 +116,8 @@ func TestRequestIsEvidence(t *testing.T) {
 	tools := testtools.EchoTools("mail_x: Sends a mail to a boss", "mail_y: Sends a mail to a gardener", "cut_grass: Mows grass", "prune: Cuts roses")
 	const request = "let the gardener cut the grass, and the roses"
 	bm25 := toolsearch.Config{Index: toolsearch.BM25, Reminder: toolsearch.ReminderConfig{Disabled: true}}
-	filtered, visible, preselect, eino, patterns := bm25, bm25, bm25, bm25, bm25
+	filtered, visible, preselect, eino, patterns, dispatch := bm25, bm25, bm25, bm25, bm25, bm25
+	dispatch.Protocol = toolsearch.ProtocolDispatch
 	filtered.Filter = toolsearch.FilterTools(nil, []string{"mail_x", "mail_y", "prune"})
 	visible.AlwaysLoaded, preselect.Preselect = []string{"cut_grass"}, 1
 	eino.Index, patterns.Index, patterns.Protocol = nil, nil, toolsearch.ProtocolRegexp
@@ -128,6 +130,9 @@ func TestRequestIsEvidence(t *testing.T) {
 		{name: "what a Filter leaves", dynamic: tools, config: filtered, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
 		{name: "what is visible", dynamic: tools, config: visible, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
 		{name: "what Preselect loaded", dynamic: tools, config: preselect, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
+		{name: "an answer with definitions", dynamic: tools, config: dispatch, asks: request, turns: same, check: func(t *testing.T, o outcome) {
+			assert.Equal(t, []bool{true, false}, []bool{strings.Contains(o.result(t, "call_1"), "mail_y"), strings.Contains(o.result(t, "call_1"), "cut_grass")})
+		}},
 		{name: "a miss", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"queries":["zebra","zebras"]}`)},
 			check: says(`{"matches":[],"message":"No tool matches. Try a synonym, fewer words, or no \"+\". If no search finds a tool, tell the user."}`)},
 		{name: "a required word", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"query":"+mail_x send","max_results":1}`)},
