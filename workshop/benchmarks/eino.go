@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -36,11 +37,7 @@ func (e *einoSearcher) Search(ctx context.Context, q search.Query) (search.Hits,
 	if len(q.Keywords) == 0 {
 		return search.Hits{}, nil
 	}
-	limit := q.Limit
-	if limit == 0 {
-		limit = len(e.docs)
-	}
-	names, err := e.oracle.Search(ctx, q.String(), limit)
+	names, err := e.oracle.Search(ctx, q.String(), cmp.Or(q.Limit, len(e.docs)))
 	if err != nil {
 		return search.Hits{}, err
 	}

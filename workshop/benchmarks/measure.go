@@ -142,7 +142,7 @@ func (c *contest) turn(ctx context.Context) {
 	start := time.Now()
 	for passes, counted := 0, 0; counted == 0 || time.Since(start) < turnTime; passes++ {
 		times, allocs := c.pass(ctx)
-		if passes == 0 && sum(times) < turnTime {
+		if passes == 0 && time.Since(start) < turnTime {
 			continue
 		}
 		counted++
@@ -175,13 +175,6 @@ func (c *contest) speed() Speed {
 		Query: median(medians), Slowest: slices.Max(medians), Allocs: median(c.allocs),
 		Build: median(c.builds), Bytes: max(0, median(c.bytes)),
 	}
-}
-
-func sum(times []time.Duration) (total time.Duration) {
-	for _, t := range times {
-		total += t
-	}
-	return total
 }
 
 // median returns the middle value, or the lower of the two middle values.
