@@ -11,7 +11,6 @@ import (
 
 	"github.com/eino-toolsearch/toolsearch/eval"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
-	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // A Quality is how often a searcher finds the right tools for a set of questions.
@@ -50,12 +49,17 @@ func MeasureQuality(ctx context.Context, public string) (list []Quality) {
 	catalog.Tools = append(catalog.Tools, services.Infos()...)
 	measure := func(set string, isMeasured func(finder string) bool) {
 		for _, finder := range finders {
-			if isMeasured(finder.Name) {
-				progress("finds of %s in %s", finder.Name, set)
-				q := qualityOf(ctx, catalog, queries, finder.Index)
-				q.Set, q.Searcher = set, finder.Name
-				list = append(list, q)
+			if !isMeasured(finder.Name) {
+				continue
 			}
+			progress("finds of %s in %s", finder.Name, set)
+			report := must(eval.Run(ctx, catalog, queries, eval.Options{Index: finder.Index, Resamples: -1}))
+			q := Quality{Set: set, Tools: len(catalog.Tools), Queries: len(queries), Searcher: finder.Name}
+			for metric, value := range map[string]*float64{"R@1": &q.Recall1, "R@5": &q.Recall5, "MRR": &q.MRR} {
+				mean, _ := report.Mean(metric)
+				*value = mean.Value
+			}
+			list = append(list, q)
 		}
 	}
 	measure(ownSet, func(string) bool { return true })
@@ -78,14 +82,4 @@ func loadSet(folder string) (*eval.Catalog, []eval.Query, error) {
 	}
 	queries, err := eval.LoadQueries(filepath.Join(folder, "queries.jsonl"))
 	return catalog, queries, err
-}
-
-func qualityOf(ctx context.Context, catalog *eval.Catalog, queries []eval.Query, index search.Indexer) Quality {
-	report := must(eval.Run(ctx, catalog, queries, eval.Options{Index: index, Resamples: -1}))
-	q := Quality{Tools: len(catalog.Tools), Queries: len(queries)}
-	for metric, value := range map[string]*float64{"R@1": &q.Recall1, "R@5": &q.Recall5, "MRR": &q.MRR} {
-		mean, _ := report.Mean(metric)
-		*value = mean.Value
-	}
-	return q
 }
