@@ -57,9 +57,7 @@ func (c *cache) use(r *Request) Usage {
 	length, found := c.find(prompt, r.At)
 	count := countBeginnings(prompt, append(slices.Clone(ends), length, len(prompt)))
 	u := Usage{Cached: count[length], Output: r.Output}
-	if p.Block > 1 {
-		u.Cached -= u.Cached % p.Block
-	}
+	u.Cached -= u.Cached % max(p.Block, 1)
 	if u.Cached < p.MinTokens {
 		u.Cached = 0
 	}

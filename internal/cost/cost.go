@@ -13,6 +13,7 @@ package cost
 
 import (
 	"bytes"
+	"cmp"
 	"time"
 )
 
@@ -55,10 +56,7 @@ func Sum(usages []Usage) (sum Usage) {
 
 // Price returns what the provider charges, in US dollars.
 func (p *Provider) Price(u Usage) float64 {
-	written := p.Written
-	if written == 0 {
-		written = p.Input
-	}
+	written := cmp.Or(p.Written, p.Input)
 	return (float64(u.Cached)*p.Cached + float64(u.Written)*written + float64(u.Plain)*p.Input + float64(u.Output)*p.Output) / 1e6
 }
 

@@ -27,12 +27,12 @@ func (w *writer) request(input []*schema.Message, options *model.Options) Reques
 	for _, t := range tools {
 		r.Tools = appendLine(r.Tools, w.definition(t))
 	}
-	for i, m := range input {
+	for _, m := range input {
 		if m.Role == schema.System && len(r.Messages) == 0 {
 			r.System = appendLine(r.System, w.system(m.Content))
 			continue
 		}
-		for _, line := range w.message(input, i) {
+		for _, line := range w.message(m) {
 			r.Messages = appendLine(r.Messages, line)
 		}
 	}
@@ -120,8 +120,7 @@ type chatCall struct {
 }
 
 // message writes a message and, if it is the result of a native search, what it found.
-func (w *writer) message(input []*schema.Message, i int) (lines [][]byte) {
-	m := input[i]
+func (w *writer) message(m *schema.Message) (lines [][]byte) {
 	found := foundBy(m)
 	content := m.Content
 	for _, part := range m.UserInputMultiContent {
@@ -188,8 +187,8 @@ func framing(wire string) (sum int) {
 	call := schema.ToolCall{ID: "call_001", Type: "function", Function: schema.FunctionCall{Name: "x", Arguments: "{}"}}
 	messages := []*schema.Message{schema.AssistantMessage("", []schema.ToolCall{call}), schema.ToolMessage("", call.ID)}
 	w := writer{wire: wire}
-	for i := range messages {
-		for _, line := range w.message(messages, i) {
+	for _, m := range messages {
+		for _, line := range w.message(m) {
 			sum += tokens.Of(line)
 		}
 	}
