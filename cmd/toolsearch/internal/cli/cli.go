@@ -197,6 +197,15 @@ func Nearest(typed string, names []string) string {
 	return ""
 }
 
+// Each returns what of makes of each element of a list.
+func Each[T, U any](list []T, of func(T) U) []U {
+	made := make([]U, len(list))
+	for i, element := range list {
+		made[i] = of(element)
+	}
+	return made
+}
+
 // Await returns what f, a step of the command, returns. It ends the command over f's error, or over
 // ctx's cause as soon as ctx is done. f may run until the program ends: it may read from a terminal, or
 // work on hostile input.

@@ -206,19 +206,12 @@ func ScoreTexts(scores ...float64) []string {
 	case largest >= 1:
 		decimals = 2
 	}
-	texts := make([]string, len(scores))
-	for i, s := range scores {
-		texts[i] = grouped(strconv.FormatFloat(s, 'f', decimals, 64))
-	}
-	return texts
+	return Each(scores, func(s float64) string { return grouped(strconv.FormatFloat(s, 'f', decimals, 64)) })
 }
 
 // Ranks writes ranks, with "-" for what was not found.
 func Ranks(ranks ...int) string {
-	texts := make([]string, len(ranks))
-	for i, rank := range ranks {
-		texts[i] = cmp.Or(strings.TrimPrefix(strconv.Itoa(rank), "0"), "-")
-	}
+	texts := Each(ranks, func(rank int) string { return cmp.Or(strings.TrimPrefix(strconv.Itoa(rank), "0"), "-") })
 	return strings.Join(texts, " ")
 }
 

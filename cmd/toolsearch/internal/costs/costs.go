@@ -142,11 +142,8 @@ func readFile[T any](ctx context.Context, c *cli.Call, path string, read func(io
 }
 
 // Names returns the names of providers.
-func Names(list []cost.Provider) (names []string) {
-	for _, p := range list {
-		names = append(names, p.Name)
-	}
-	return names
+func Names(list []cost.Provider) []string {
+	return cli.Each(list, func(p cost.Provider) string { return p.Name })
 }
 
 // Provider returns a provider of a file of prices, or of the built-in table: the one of that name, or without a name
@@ -214,20 +211,12 @@ type costWay struct {
 	Output   int     `json:"output"`
 }
 
-// names returns the names of ways.
-func names(ways []cost.Way) (list []string) {
-	for _, way := range ways {
-		list = append(list, way.String())
-	}
-	return list
-}
-
 // costRuns puts the outcomes of a report in the order of the table.
 func costRuns(r *cost.Report) (runs []costRun) {
 	for _, row := range r.Rows {
 		run := costRun{
 			Conversation: row.Shape.String(), History: row.Shape.History, Calls: row.Shape.Calls, Loads: row.Shape.Loads,
-			Cache: row.Cache, Take: names(row.Take()),
+			Cache: row.Cache, Take: cli.Each(row.Take(), cost.Way.String),
 		}
 		for _, o := range row.Outcomes {
 			way := costWay{
@@ -285,7 +274,7 @@ func JSON(r *cost.Report) any {
 		Best     []string      `json:"best"`
 		Advice   string        `json:"advice"`
 		Log      []costCheck   `json:"log,omitempty"`
-	}{r.Tools, r.Tokens, r.Provider, costRuns(r), names(r.Take()), r.Advice(), costChecks(r)}
+	}{r.Tools, r.Tokens, r.Provider, costRuns(r), cli.Each(r.Take(), cost.Way.String), r.Advice(), costChecks(r)}
 }
 
 func (c *command) print(r *cost.Report) {
@@ -293,7 +282,7 @@ func (c *command) print(r *cost.Report) {
 	fmt.Fprintf(c.Out, "tools: %d, about %s of definitions\n", r.Tools, cli.Plural(r.Tokens, "token"))
 	fmt.Fprintf(c.Out, "provider: %s, %s, prices of %s\n\n", cli.OneLine(p.Name, 64), cli.OneLine(p.Model, 64), p.Date)
 	var t cli.Table
-	t.Row(slices.Concat([]string{"history, calls, loads", "cache"}, names(r.Ways), []string{"take"})...)
+	t.Row(slices.Concat([]string{"history, calls, loads", "cache"}, cli.Each(r.Ways, cost.Way.String), []string{"take"})...)
 	for _, run := range costRuns(r) {
 		cells := []string{run.Conversation, run.Cache, fmt.Sprintf("%.4f", run.Ways[0].Dollars)}
 		for _, w := range run.Ways[1:] {

@@ -250,10 +250,7 @@ func byMetric[T any](metrics []string, values []T) map[string]T {
 }
 
 func (c *command) printEval(names []string, reports []*eval.Report, comparison []difference) {
-	var labels []string
-	for _, name := range names {
-		labels = append(labels, searchers.Label(name))
-	}
+	labels := cli.Each(names, searchers.Label)
 	means := meansTable(labels, reports, comparison, c.resamples > 0)
 	narrow := c.resamples > 0 && !c.Fits(means)
 	if narrow {

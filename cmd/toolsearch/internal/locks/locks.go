@@ -248,10 +248,8 @@ func (c *command) approve(named []string) int {
 
 // find returns the tool that is called name or namespace:name.
 func (c *command) find(name string) (lock.ID, error) {
-	var all, named []lock.ID
-	for _, doc := range c.docs {
-		all = append(all, idOf(doc))
-	}
+	var named []lock.ID
+	all := cli.Each(c.docs, idOf)
 	for _, f := range c.findings {
 		if f.Kind == lock.Refused {
 			all = append(all, f.ID)

@@ -173,9 +173,7 @@ func (e *endpoint) embed(ctx context.Context, texts []string) ([][]float64, erro
 			return nil, fmt.Errorf("%s: vectors of %d numbers, but those before had %d; if the model has changed, remove %s",
 				e.URL.Host, len(vector), e.length, e.file.Path)
 		}
-		for _, x := range vector {
-			answer[i] = append(answer[i], float64(x))
-		}
+		answer[i] = cli.Each(vector, func(x float32) float64 { return float64(x) })
 	}
 	return answer, nil
 }

@@ -150,10 +150,7 @@ func (c *Choice) printSearch(output searchOutput) {
 		}
 	}
 	row(matchOutput{Server: "server"}, "", "score", "tool", "description")
-	var scores []float64
-	for _, m := range output.Matches {
-		scores = append(scores, m.Score)
-	}
+	scores := cli.Each(output.Matches, func(m matchOutput) float64 { return m.Score })
 	for i, score := range cli.ScoreTexts(scores...) {
 		m := output.Matches[i]
 		m.Server = cli.OneLine(m.Server, 64)

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/cli"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/costs"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/inspect"
 	"github.com/eino-toolsearch/toolsearch/cmd/toolsearch/internal/searchers"
@@ -100,14 +101,14 @@ func (s *site) route(mux *http.ServeMux) {
 }
 
 func (s *site) state(context.Context, *http.Request) (any, error) {
-	tokens, servers, menu := 0, make(map[string]bool), []object{}
+	tokens, servers := 0, make(map[string]bool)
 	for i, t := range s.sizes {
 		tokens += t.Tokens
 		servers[s.servers[i]] = true
 	}
-	for _, searcher := range s.Searchers {
-		menu = append(menu, object{"name": searcher.Name, "label": searchers.Label(searcher.Name), "about": searcher.About})
-	}
+	menu := cli.Each(s.Searchers, func(searcher searchers.Searcher) object {
+		return object{"name": searcher.Name, "label": searchers.Label(searcher.Name), "about": searcher.About}
+	})
 	return object{
 		"title": shown(s.Title, nameRunes), "tools": len(s.Tools), "tokens": tokens, "servers": len(servers),
 		"searchers": menu, "chosen": s.Chosen, "queries": len(s.Queries), "findings": s.Page.Findings != nil,
@@ -141,11 +142,8 @@ func (s *site) search(ctx context.Context, r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		suggestions, hits, message := []string{}, []object{}, ""
-		for _, name := range result.Suggestions {
-			suggestions = append(suggestions, shown(name, nameRunes))
-		}
-		millis := float64(time.Since(start).Microseconds()) / 1000
+		millis, hits, message := float64(time.Since(start).Microseconds())/1000, []object{}, ""
+		suggestions := cli.Each(result.Suggestions, func(name string) string { return shown(name, nameRunes) })
 		if len(result.Matches) == 0 {
 			message = result.Message
 		}
@@ -227,7 +225,7 @@ func (s *site) fix(ctx context.Context, _ *http.Request) (any, error) {
 				continue
 			}
 			if count++; count <= maxOfKind {
-				tools := s.allNamed(p.Tools[:min(len(p.Tools), maxAlternatives)])
+				tools := cli.Each(p.Tools[:min(len(p.Tools), maxAlternatives)], s.named)
 				findings = append(findings, object{"tools": tools, "detail": oneLine(p.Detail, lineRunes)})
 			}
 		}
@@ -322,15 +320,12 @@ func (s *site) eval(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var metrics, queries []object
+	var metrics []object
 	for m, name := range report.Metrics {
 		mean := report.Means[m]
 		metrics = append(metrics, object{"name": name, "value": mean.Value, "low": mean.Low, "high": mean.High})
 	}
-	for _, q := range report.Queries {
-		queries = append(queries, s.query(q))
-	}
-	return object{"metrics": metrics, "queries": queries}, nil
+	return object{"metrics": metrics, "queries": cli.Each(report.Queries, s.query)}, nil
 }
 
 func (s *site) query(q eval.Query) object {
@@ -346,7 +341,7 @@ func (s *site) query(q eval.Query) object {
 				names = append(names, name)
 			}
 		}
-		wanted = append(wanted, object{"rank": rank, "tools": s.allNamed(names)})
+		wanted = append(wanted, object{"rank": rank, "tools": cli.Each(names, s.named)})
 	}
 	answer := object{
 		"id": shown(q.ID, nameRunes), "text": oneLine(q.Text, search.MaxQueryBytes),
@@ -430,24 +425,14 @@ func (s *site) named(name string) object {
 	return object{"id": -1, "name": shown(name, nameRunes)}
 }
 
-func (s *site) allNamed(names []string) []object {
-	list := []object{}
-	for _, name := range names {
-		list = append(list, s.named(name))
-	}
-	return list
-}
-
 // scored returns a tool with its score taken apart.
 func (s *site) scored(name string, e search.Explanation) object {
-	parts := []object{}
-	for _, p := range e.Parts {
-		parts = append(parts, object{
-			"term": shown(p.Term, nameRunes), "field": shown(p.Field, nameRunes), "score": p.Score, "detail": shown(p.Detail, lineRunes),
-		})
-	}
 	answer := s.named(name)
-	answer["score"], answer["parts"] = e.Score, parts
+	answer["score"], answer["parts"] = e.Score, cli.Each(e.Parts, func(p search.Contribution) object {
+		return object{
+			"term": shown(p.Term, nameRunes), "field": shown(p.Field, nameRunes), "score": p.Score, "detail": shown(p.Detail, lineRunes),
+		}
+	})
 	return answer
 }
 
