@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"text/template"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
@@ -248,6 +249,13 @@ func (c *Call) PrintJSON(v any) {
 	var text bytes.Buffer
 	Check(json.Indent(&text, Line(v), "", "  "))
 	Must(c.Out.Write(Visible(text.Bytes())))
+}
+
+// Draw writes a picture to a file: the same values give the same bytes.
+func Draw(path, picture string, functions template.FuncMap, values any) {
+	var out bytes.Buffer
+	Check(template.Must(template.New("picture").Funcs(functions).Parse(picture)).Execute(&out, values))
+	Check(os.WriteFile(path, out.Bytes(), 0o644))
 }
 
 // Line returns a value as a line of JSON, without HTML's escapes.

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,7 +120,7 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 		return cost.Compare(ctx, tools, provider, c.shapes)
 	})
 	if *svg != "" {
-		cli.Check(draw(report, *svg))
+		draw(report, *svg)
 	}
 	if *asJSON {
 		c.PrintJSON(JSON(report))
@@ -330,11 +329,12 @@ func (c *command) printChecks(r *cost.Report) {
 //go:embed cost.svg.tmpl
 var costTemplate string
 
-// draw draws a report as SVG: the same report gives the same bytes.
-func draw(r *cost.Report, path string) error {
+// draw draws a report as SVG.
+func draw(r *cost.Report, path string) {
 	const top, titleHeight, barHeight, gap, fullWidth = 40, 24, 18, 16, 360
 	runs, panel := costRuns(r), titleHeight+len(r.Ways)*barHeight+gap
-	t := template.Must(template.New("cost").Funcs(template.FuncMap{
+	title := fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, cli.OneLine(r.Provider.Model, 64), r.Provider.Date)
+	cli.Draw(path, costTemplate, template.FuncMap{
 		"title": func(run int) int { return top + run*panel + 14 },
 		"bar":   func(run, bar, more int) int { return top + run*panel + titleHeight + bar*barHeight + more },
 		"width": func(run costRun, w costWay) string {
@@ -344,11 +344,5 @@ func draw(r *cost.Report, path string) error {
 			}
 			return fmt.Sprintf("%.1f", fullWidth*w.Dollars/most)
 		},
-	}).Parse(costTemplate))
-	var out bytes.Buffer
-	title := fmt.Sprintf("%d tools with %s, prices of %s", r.Tools, cli.OneLine(r.Provider.Model, 64), r.Provider.Date)
-	if err := t.Execute(&out, map[string]any{"Title": title, "Height": top + len(runs)*panel, "Runs": runs}); err != nil {
-		return err
-	}
-	return os.WriteFile(path, out.Bytes(), 0o644)
+	}, map[string]any{"Title": title, "Height": top + len(runs)*panel, "Runs": runs})
 }

@@ -1,12 +1,10 @@
 package trial
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"text/template"
@@ -283,18 +281,13 @@ func (r *trial) print(out *report) {
 //go:embed trial.svg.tmpl
 var picture string
 
-// draw draws a report as SVG: the same report gives the same bytes.
-func draw(r *report, path string) error {
+// draw draws a report as SVG.
+func draw(r *report, path string) {
 	const top, rowHeight, left, width = 48, 30, 200, 300
-	t := template.Must(template.New("trial").Funcs(template.FuncMap{
+	title := fmt.Sprintf("%s: tasks solved, of %d over %s", cli.OneLine(r.Model, 64), r.Tasks, cli.Plural(r.Tools, "tool"))
+	cli.Draw(path, picture, template.FuncMap{
 		"x":       func(share float64) string { return fmt.Sprintf("%.1f", left+width*share) },
 		"y":       func(row, more int) int { return top + row*rowHeight + more },
 		"percent": func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) },
-	}).Parse(picture))
-	var out bytes.Buffer
-	title := fmt.Sprintf("%s: tasks solved, of %d over %s", cli.OneLine(r.Model, 64), r.Tasks, cli.Plural(r.Tools, "tool"))
-	if err := t.Execute(&out, map[string]any{"Title": title, "Height": top + len(r.Ways)*rowHeight + 10, "Ways": r.Ways}); err != nil {
-		return err
-	}
-	return os.WriteFile(path, out.Bytes(), 0o644)
+	}, map[string]any{"Title": title, "Height": top + len(r.Ways)*rowHeight + 10, "Ways": r.Ways})
 }

@@ -159,7 +159,7 @@ func Trial(ctx context.Context, call *cli.Call, args []string, connect Connect) 
 	results, err := r.playAll(ctx, chat, address.URL)
 	out := r.reportOf(results)
 	if r.svg != "" {
-		cli.Check(draw(out, r.svg))
+		draw(out, r.svg)
 	}
 	if r.json {
 		r.PrintJSON(out)
