@@ -248,12 +248,7 @@ func (c *seenCall[M]) checkPairs() {
 
 // checkReach checks that a tool within the model's reach stays there, in its place: invariants 2 and 3.
 func (c *seenCall[M]) checkReach() {
-	var loaded []string
-	for _, name := range c.request.ToolNames() {
-		if c.dynamic[name] {
-			loaded = append(loaded, name)
-		}
-	}
+	loaded := slices.DeleteFunc(c.request.ToolNames(), func(name string) bool { return !c.dynamic[name] })
 	reach := slices.Clone(loaded)
 	for _, p := range c.parts {
 		for _, t := range p.found {

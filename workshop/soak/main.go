@@ -83,13 +83,11 @@ func (s *soak) play(number int) {
 		w.fault("much memory", "%d MB were allocated", allocated>>20)
 	}
 	s.checkLeft(w)
-	if len(w.faults) > 0 {
-		s.faulty++
-	}
 	if s.verbose {
 		s.print(fmt.Sprintf("%s\n\n%s\n", p, strings.Join(w.transcript, "\n")))
 	}
 	if len(w.faults) > 0 {
+		s.faulty++
 		again := fmt.Sprintf("\nAgain: go run ./workshop/soak -seed %d -conversation %d\n", p.seed, p.number)
 		s.print(strings.Join(w.faults, "\n") + again)
 	}

@@ -338,13 +338,11 @@ func other[M adk.MessageType](w *world, name string) (adk.TypedChatModelAgentMid
 		return patchtoolcalls.NewTyped[M](ctx, &patchtoolcalls.Config{})
 	case "filesystem":
 		return fsmiddleware.NewTyped[M](ctx, &fsmiddleware.MiddlewareConfig{Backend: filesystem.NewInMemoryBackend()})
-	case "second":
+	default: // "second"
 		return toolsearch.NewTyped[M](ctx, &toolsearch.Config{
 			ToolName: "find", Limits: toolsearch.Limits{MaxLoaded: 1},
 			DynamicTools: w.tools([]toolSpec{{name: "cut_grass", desc: "Mows"}, {name: "water_plants", desc: "Waters mail"}}),
 		})
-	default:
-		return nil, fmt.Errorf("no middleware %q", name)
 	}
 }
 
