@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,14 +13,6 @@ func (r *request) readChat() {
 	must(r.model != "", "you must provide a model parameter")
 	must(r.body["stream_options"] == nil || r.stream,
 		"The 'stream_options' parameter is only allowed when 'stream' is enabled.")
-	r.readChatTools()
-	const wrong = "Invalid 'messages': expected a list of at least one message."
-	messages := list(r.body, "messages", wrong)
-	must(len(messages) > 0, wrong)
-	r.readChatMessages(messages)
-}
-
-func (r *request) readChatTools() {
 	tools := list(r.body, "tools", "Invalid type for 'tools': expected an array of objects.")
 	_, given := r.body["tools"]
 	must(!given || len(tools) > 0, "Invalid 'tools': empty array. Expected an array with minimum length 1, "+
@@ -27,6 +20,10 @@ func (r *request) readChatTools() {
 	must(len(tools) <= 128, "Invalid 'tools': array too long. Expected an array with maximum length 128, "+
 		"but got an array with length %d instead.", len(tools))
 	r.defineChat(tools, "tools")
+	const wrong = "Invalid 'messages': expected a list of at least one message."
+	messages := list(r.body, "messages", wrong)
+	must(len(messages) > 0, wrong)
+	r.readChatMessages(messages)
 }
 
 // defineChat reads the definitions in the tool list, or in a system message of Kimi K3.
@@ -59,10 +56,7 @@ func (r *request) define(function object, place string) {
 	must(isTextIfGiven(function, "description"), "Invalid type for '%s.description': expected a string.", place)
 	if parameters := function["parameters"]; parameters != nil {
 		schema, _ := parameters.(object)
-		kind := text(schema, "type")
-		if kind == "" {
-			kind = "None"
-		}
+		kind := cmp.Or(text(schema, "type"), "None")
 		where, why := "()", fmt.Sprintf("schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%s\"'", kind)
 		if kind == "object" {
 			where, why = schemaFault(schema, "")

@@ -156,10 +156,7 @@ func (e event) write(w io.Writer) {
 	}
 	data, raw := e.data.(string)
 	if !raw {
-		encoded, err := json.Marshal(e.data)
-		if err != nil {
-			panic(err) // cannot happen: data is maps, lists and strings of this package
-		}
+		encoded, _ := json.Marshal(e.data) // maps, lists and strings of this package, so it cannot fail
 		data = string(encoded)
 	}
 	fmt.Fprintf(w, "data: %s\n\n", data)
