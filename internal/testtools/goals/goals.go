@@ -257,11 +257,16 @@ func ReadBaseline(data []byte, file, searcher string) (map[string]float64, error
 	return means, nil
 }
 
+// Means returns the means of a report by their metrics.
+func Means(r *eval.Report) map[string]eval.Estimate {
+	means := make(map[string]eval.Estimate)
+	for m, metric := range r.Metrics {
+		means[metric] = r.Means[m]
+	}
+	return means
+}
+
 // Baseline writes the report's metrics as ReadBaseline reads them.
 func Baseline(r *eval.Report) ([]byte, error) {
-	metrics := make(map[string]eval.Estimate)
-	for m, metric := range r.Metrics {
-		metrics[metric] = r.Means[m]
-	}
-	return json.MarshalIndent(map[string]any{"searchers": []any{map[string]any{"name": "", "metrics": metrics}}}, "", "  ")
+	return json.MarshalIndent(map[string]any{"searchers": []any{map[string]any{"name": "", "metrics": Means(r)}}}, "", "  ")
 }

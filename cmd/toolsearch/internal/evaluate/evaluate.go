@@ -142,11 +142,11 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 		options.Progress = func(done, total int) { c.Step("searching with "+name, done, total) }
 		step := fmt.Sprintf("indexing %s for %s", cli.Plural(len(tools.Tools), "tool"), name)
 		report := cli.Await(ctx, c.Call, step, func() (*eval.Report, error) { return eval.Run(ctx, tools, queries, options) })
-		s := searcherOutput{Name: name, Emulated: searchers.IsEmulated(name), Metrics: byMetric(report.Metrics, report.Means)}
+		s := searcherOutput{Name: name, Emulated: searchers.IsEmulated(name), Metrics: goals.Means(report)}
 		if kinds := report.Kinds(); len(kinds) > 1 {
 			s.Kinds = make(map[string]map[string]eval.Estimate)
 			for _, kind := range kinds {
-				s.Kinds[kind] = byMetric(report.Metrics, report.OfKind(kind).Means)
+				s.Kinds[kind] = goals.Means(report.OfKind(kind))
 			}
 		}
 		if c.verbose {
@@ -157,10 +157,8 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 		}
 		reports, output.Searchers = append(reports, report), append(output.Searchers, s)
 	}
-	var comparison []difference
 	if len(reports) == 2 {
-		comparison = compare(reports[0], reports[1])
-		output.Difference = byMetric(reports[0].Metrics, comparison)
+		output.Difference = compare(reports[0], reports[1])
 		if c.Hints != "" {
 			output.Hints = hintsOf(reports[0], reports[1])
 		}
@@ -175,7 +173,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 		return code
 	}
 	fmt.Fprintf(c.Out, "tools: %d, queries: %d\n\n", output.Tools, output.Queries)
-	c.printEval(names, reports, comparison)
+	c.printEval(names, reports, output.Difference)
 	for _, s := range output.Searchers {
 		c.printMisses("other tools came first, with "+searchers.Label(s.Name), s.Misses, 0)
 	}
@@ -194,23 +192,23 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 	return code
 }
 
-func compare(a, b *eval.Report) []difference {
-	report := cli.Must(eval.Compare(a, b))
-	list := make([]difference, len(report.Metrics))
-	for m := range list {
-		list[m].Mean = report.Means[m]
+func compare(a, b *eval.Report) map[string]difference {
+	report, differences := cli.Must(eval.Compare(a, b)), make(map[string]difference)
+	for m, metric := range report.Metrics {
+		d := difference{Mean: report.Means[m]}
 		for _, q := range report.Queries {
 			switch {
 			case q.Values[m] > 0:
-				list[m].Wins++
+				d.Wins++
 			case q.Values[m] < 0:
-				list[m].Losses++
+				d.Losses++
 			default:
-				list[m].Ties++
+				d.Ties++
 			}
 		}
+		differences[metric] = d
 	}
-	return list
+	return differences
 }
 
 // byServer makes the server whose tool a query asks for the kind of the query.
@@ -241,20 +239,12 @@ func hintsOf(without, with *eval.Report) *hintsOutput {
 	return out
 }
 
-func byMetric[T any](metrics []string, values []T) map[string]T {
-	named := make(map[string]T)
-	for m, metric := range metrics {
-		named[metric] = values[m]
-	}
-	return named
-}
-
-func (c *command) printEval(names []string, reports []*eval.Report, comparison []difference) {
+func (c *command) printEval(names []string, reports []*eval.Report, differences map[string]difference) {
 	labels := cli.Each(names, searchers.Label)
-	means := meansTable(labels, reports, comparison, c.resamples > 0)
+	means := meansTable(labels, reports, differences, c.resamples > 0)
 	narrow := c.resamples > 0 && !c.Fits(means)
 	if narrow {
-		means = meansTable(labels, reports, comparison, false)
+		means = meansTable(labels, reports, differences, false)
 	}
 	c.Print(means)
 	if narrow {
@@ -277,7 +267,7 @@ func (c *command) printEval(names []string, reports []*eval.Report, comparison [
 }
 
 // meansTable is the table of all metrics, with or without their intervals.
-func meansTable(names []string, reports []*eval.Report, comparison []difference, intervals bool) *cli.Table {
+func meansTable(names []string, reports []*eval.Report, differences map[string]difference, intervals bool) *cli.Table {
 	estimate := func(e eval.Estimate, format string) string {
 		text := fmt.Sprintf(format, 100*e.Value)
 		if intervals {
@@ -287,7 +277,7 @@ func meansTable(names []string, reports []*eval.Report, comparison []difference,
 	}
 	t := &cli.Table{}
 	header := append([]string{"metric"}, names...)
-	if comparison != nil {
+	if differences != nil {
 		header = append(header, "difference", "wins", "ties", "losses")
 	}
 	t.Row(header...)
@@ -296,8 +286,7 @@ func meansTable(names []string, reports []*eval.Report, comparison []difference,
 		for _, report := range reports {
 			cells = append(cells, estimate(report.Means[m], "%.1f"))
 		}
-		if comparison != nil {
-			d := comparison[m]
+		if d, ok := differences[metric]; ok {
 			change := estimate(d.Mean, "%+.1f")
 			if intervals && (d.Mean.Low > 0 || d.Mean.High < 0) {
 				change += " *"
