@@ -191,25 +191,20 @@ func (c *Reader) lines(tools []Definition) []byte {
 // Apart puts the server's name before each tool name that several servers use. clashes are
 // these names.
 func Apart(tools []Definition) (_ []Definition, clashes []string) {
-	servers := make(map[string]map[string]bool)
+	servers, isClash := make(map[string]string), make(map[string]bool)
 	for _, d := range tools {
-		if servers[d.Name] == nil {
-			servers[d.Name] = make(map[string]bool)
+		if other, taken := servers[d.Name]; taken && other != d.Server && d.Name != "" {
+			isClash[d.Name] = true
 		}
-		servers[d.Name][d.Server] = true
+		servers[d.Name] = d.Server
 	}
 	tools = slices.Clone(tools)
 	for i, d := range tools {
-		if d.Name != "" && d.Server != "" && len(servers[d.Name]) > 1 {
+		if isClash[d.Name] && d.Server != "" {
 			tools[i].Name = d.Server + "__" + d.Name
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		if name != "" && len(servers[name]) > 1 {
-			clashes = append(clashes, name)
-		}
-	}
-	return tools, clashes
+	return tools, slices.Sorted(maps.Keys(isClash))
 }
 
 // askServers lists the tools of all servers, by the servers' names. If a server fails, so does the catalog: a
