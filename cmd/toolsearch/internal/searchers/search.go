@@ -142,19 +142,19 @@ func (c *Choice) printSearch(output searchOutput) {
 		return
 	}
 	t := cli.Table{Styles: map[int]cli.Style{0: cli.Dim, 2: cli.Named}}
-	row := func(m matchOutput, rank, score, name, description string) {
-		if hasServers := slices.ContainsFunc(output.Matches, func(m matchOutput) bool { return m.Server != "" }); hasServers {
-			t.Row(rank, score, name, m.Server, description)
-		} else {
-			t.Row(rank, score, name, description)
+	hasServers := slices.ContainsFunc(output.Matches, func(m matchOutput) bool { return m.Server != "" })
+	row := func(cells ...string) {
+		if !hasServers {
+			cells = slices.Delete(cells, 3, 4)
 		}
+		t.Row(cells...)
 	}
-	row(matchOutput{Server: "server"}, "", "score", "tool", "description")
+	row("", "score", "tool", "server", "description")
 	scores := cli.Each(output.Matches, func(m matchOutput) float64 { return m.Score })
 	for i, score := range cli.ScoreTexts(scores...) {
 		m := output.Matches[i]
-		m.Server = cli.OneLine(m.Server, 64)
-		row(m, fmt.Sprint(i+1), score, cli.OneLine(m.Name, 64), cli.OneLine(m.Description, c.UpTo(80)))
+		row(fmt.Sprint(i+1), score, cli.OneLine(m.Name, 64),
+			cli.OneLine(m.Server, 64), cli.OneLine(m.Description, c.UpTo(80)))
 	}
 	c.Print(&t)
 	if more := output.Total - len(output.Matches); more > 0 {
