@@ -242,12 +242,10 @@ func hintsOf(without, with *eval.Report) *hintsOutput {
 func (c *command) printEval(names []string, reports []*eval.Report, differences map[string]difference) {
 	labels := cli.Each(names, searchers.Label)
 	means := meansTable(labels, reports, differences, c.resamples > 0)
-	narrow := c.resamples > 0 && !c.Fits(means)
-	if narrow {
-		means = meansTable(labels, reports, differences, false)
-	}
-	c.Print(means)
-	if narrow {
+	if c.resamples == 0 || c.Fits(means) {
+		c.Print(means)
+	} else {
+		c.Print(meansTable(labels, reports, differences, false))
 		fmt.Fprintln(c.Out, c.Paint(cli.Dim, "The terminal is too narrow for the intervals."))
 	}
 	if kinds := reports[0].Kinds(); len(kinds) > 1 {
