@@ -50,13 +50,6 @@ that the previous turn is. Tokens are estimated.
 	toolsearch cost -prices mine.json -provider mine -- npx -y some-server
 `, "0 the costs were printed, 2 a mistake")
 
-// A command is a cost with its flags.
-type command struct {
-	*catalog.Reader
-	made   string // a catalog of numbers
-	shapes []cost.Shape
-}
-
 // numbers reads whole numbers, divided by commas.
 func numbers(text string, names ...string) (list []int, err error) {
 	for _, part := range strings.Split(text, ",") {
@@ -87,37 +80,37 @@ func ReadShape(text string) (s cost.Shape, err error) {
 
 // Cost compares what conversations over a catalog cost.
 func Cost(ctx context.Context, call *cli.Call, args []string) int {
-	reader, flags := catalog.NewReader(call)
-	c := &command{Reader: reader}
+	c, flags := catalog.NewReader(call)
 	asJSON := flags.Bool("json", false, "")
 	name := flags.String("provider", "anthropic", "")
 	prices := flags.String("prices", "", "")
-	flags.StringVar(&c.made, "made", "", "")
+	made := flags.String("made", "", "")
 	svg := flags.String("svg", "", "")
 	log := flags.String("log", "", "")
+	var shapes []cost.Shape
 	flags.Func("shape", "", func(text string) error {
 		s, err := ReadShape(text)
-		c.shapes = append(c.shapes, s)
+		shapes = append(shapes, s)
 		return err
 	})
 	c.Parse(flags, args, -1, 0, "CATALOG")
 	provider := Provider(ctx, call, *prices, *name, "")
 	var runs []cost.Run
 	if *log != "" {
-		if len(c.shapes) > 0 || c.made != "" {
+		if len(shapes) > 0 || *made != "" {
 			c.WrongUsage("-log has the conversation already; leave out -shape and -made")
 		}
 		runs = readFile(ctx, call, *log, cost.ReadLog)
 	}
-	tools := c.tools(ctx)
-	if len(c.shapes) == 0 {
-		c.shapes = cost.Shapes
+	tools := readTools(ctx, c, *made)
+	if len(shapes) == 0 {
+		shapes = cost.Shapes
 	}
 	report := cli.Await(ctx, c.Call, "playing conversations over "+cli.Plural(len(tools), "tool"), func() (*cost.Report, error) {
 		if len(runs) > 0 {
 			return cost.CompareLog(ctx, tools, provider, runs)
 		}
-		return cost.Compare(ctx, tools, provider, c.shapes)
+		return cost.Compare(ctx, tools, provider, shapes)
 	})
 	if *svg != "" {
 		draw(report, *svg)
@@ -125,7 +118,7 @@ func Cost(ctx context.Context, call *cli.Call, args []string) int {
 	if *asJSON {
 		c.PrintJSON(JSON(report))
 	} else {
-		c.print(report)
+		printReport(call, report)
 	}
 	return cli.Found
 }
@@ -165,15 +158,15 @@ func Provider(ctx context.Context, c *cli.Call, prices, name, model string) *cos
 	return provider
 }
 
-// tools reads the catalog, or makes the catalog of -made.
-func (c *command) tools(ctx context.Context) []*schema.ToolInfo {
-	if c.made == "" && !c.Has() {
+// readTools reads the catalog, or makes the catalog of -made.
+func readTools(ctx context.Context, c *catalog.Reader, made string) []*schema.ToolInfo {
+	if made == "" && !c.Has() {
 		c.WrongUsage("want CATALOG")
 	}
-	if c.made == "" {
+	if made == "" {
 		return c.Catalog(ctx).Tools
 	}
-	n, err := numbers(c.made, "TOOLS", "TOKENS")
+	n, err := numbers(made, "TOOLS", "TOKENS")
 	switch {
 	case err != nil:
 		c.WrongUsage("-made: %v", err)
@@ -245,11 +238,8 @@ func costChecks(r *cost.Report) (checks []costCheck) {
 	if len(r.Checks) == 0 {
 		return nil
 	}
-	var billed, computed []cost.Usage
-	for _, check := range r.Checks {
-		billed, computed = append(billed, check.Billed), append(computed, check.Computed)
-	}
-	b, c := cost.Sum(billed), cost.Sum(computed)
+	b := cost.Sum(cli.Each(r.Checks, func(check cost.Check) cost.Usage { return check.Billed }))
+	c := cost.Sum(cli.Each(r.Checks, func(check cost.Check) cost.Usage { return check.Computed }))
 	add := func(measure string, billed, computed float64) {
 		check := costCheck{Measure: measure, Billed: billed, Computed: computed}
 		if billed > 0 {
@@ -276,7 +266,7 @@ func JSON(r *cost.Report) any {
 	}{r.Tools, r.Tokens, r.Provider, costRuns(r), cli.Each(r.Take(), cost.Way.String), r.Advice(), costChecks(r)}
 }
 
-func (c *command) print(r *cost.Report) {
+func printReport(c *cli.Call, r *cost.Report) {
 	p := &r.Provider
 	fmt.Fprintf(c.Out, "tools: %d, about %s of definitions\n", r.Tools, cli.Plural(r.Tokens, "token"))
 	fmt.Fprintf(c.Out, "provider: %s, %s, prices of %s\n\n", cli.OneLine(p.Name, 64), cli.OneLine(p.Model, 64), p.Date)
@@ -295,12 +285,12 @@ func (c *command) print(r *cost.Report) {
 	if p.Assumed != "" {
 		fmt.Fprintln(c.Out, cli.OneLine(p.Assumed, 400))
 	}
-	c.printChecks(r)
+	printChecks(c, r)
 	fmt.Fprintf(c.Out, "\n%s\n", cli.OneLine(r.Advice(), 4000))
 }
 
 // printChecks prints what was billed beside what is computed.
-func (c *command) printChecks(r *cost.Report) {
+func printChecks(c *cli.Call, r *cost.Report) {
 	if len(r.Checks) == 0 {
 		return
 	}
