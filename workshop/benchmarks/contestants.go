@@ -7,6 +7,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -34,6 +35,7 @@ type field struct {
 	infos     []*schema.ToolInfo
 	docs      []search.Document
 	questions []Question
+	arguments []string // of a call of tool_search, by question
 }
 
 // newField compiles a catalog of size tools into documents. This work is the same for every
@@ -41,6 +43,9 @@ type field struct {
 func newField(size int) *field {
 	f := &field{}
 	f.infos, f.questions = Tools(size)
+	for _, q := range f.questions {
+		f.arguments = append(f.arguments, testtools.SearchArguments(q.Text, toolsearch.DefaultMaxResults))
+	}
 	f.docs = must(search.Documents(f.infos, nil))
 	return f
 }

@@ -12,8 +12,6 @@ import (
 
 	"github.com/cloudwego/eino/components/tool"
 
-	"github.com/eino-toolsearch/toolsearch"
-	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
@@ -54,7 +52,7 @@ func MeasureSpeed(ctx context.Context, size int) []Speed {
 	f := newField(size)
 	runs := make([]*contest, len(Contestants))
 	for i, c := range Contestants {
-		runs[i] = newContest(c, f)
+		runs[i] = &contest{Contestant: c, field: f, times: make([][]time.Duration, len(f.questions))}
 		defer runs[i].close()
 	}
 	for turn := range buildTurns {
@@ -79,23 +77,14 @@ func MeasureSpeed(ctx context.Context, size int) []Speed {
 // contest is one contestant over one catalog.
 type contest struct {
 	Contestant
-	field     *field
-	searcher  search.Searcher
-	door      tool.InvokableTool
-	arguments []string // by question
+	field    *field
+	searcher search.Searcher
+	door     tool.InvokableTool
 
 	builds []time.Duration
 	bytes  []float64
 	times  [][]time.Duration // by question
 	allocs []float64         // by pass
-}
-
-func newContest(of Contestant, f *field) *contest {
-	c := &contest{Contestant: of, field: f, times: make([][]time.Duration, len(f.questions))}
-	for _, q := range f.questions {
-		c.arguments = append(c.arguments, testtools.SearchArguments(q.Text, toolsearch.DefaultMaxResults))
-	}
-	return c
 }
 
 // build builds a new index and keeps it.
@@ -156,7 +145,7 @@ func (c *contest) turn(ctx context.Context) {
 func (c *contest) pass(ctx context.Context) (times []time.Duration, allocs float64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	for _, arguments := range c.arguments {
+	for _, arguments := range c.field.arguments {
 		start := time.Now()
 		must(c.door.InvokableRun(ctx, arguments))
 		times = append(times, time.Since(start))
