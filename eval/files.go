@@ -90,8 +90,7 @@ func LoadQueries(path string) ([]Query, error) {
 func load[T any](path string, read func(io.Reader, string) (T, error)) (T, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		var none T
-		return none, fmt.Errorf("eval: %w", err)
+		return *new(T), fmt.Errorf("eval: %w", err)
 	}
 	defer file.Close()
 	return read(file, path)

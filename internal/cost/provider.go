@@ -124,9 +124,7 @@ func readProvider(line []byte) (p Provider, err error) {
 		return p, err
 	}
 	var given struct{ Input, Cached, Output *float64 }
-	if err := json.Unmarshal(line, &given); err != nil {
-		return p, err
-	}
+	_ = json.Unmarshal(line, &given) // as p has read them
 	if given.Input == nil || given.Output == nil || given.Cached == nil && p.Cache != CacheNone {
 		return p, errors.New("want a price of input, of output, and of cached input if there is a cache")
 	}
