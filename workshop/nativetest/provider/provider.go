@@ -107,11 +107,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		answer = s.next(req)
 	})
 	s.got = append(s.got, Request{Body: body, Stream: req.stream, Callable: req.callable, Refused: string(fault)})
-	if fault != "" {
-		refuse(w, s.api, fault)
-		return
-	}
-	if req.stream {
+	if req.stream && fault == "" {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, e := range answer.events {
 			e.write(w)
@@ -119,6 +115,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if fault != "" {
+		w.WriteHeader(http.StatusBadRequest)
+		answer.whole = refusal(s.api, fault)
+	}
 	_ = json.NewEncoder(w).Encode(answer.whole)
 }
 

@@ -50,18 +50,14 @@ func broken(readAndAnswer func()) (f fault) {
 	return ""
 }
 
-// refuse answers as the provider does. OpenAI also sends the parameter and a code, or null.
-func refuse(w http.ResponseWriter, api API, f fault) {
+// refusal is what the provider answers. OpenAI also sends the parameter and a code, or null.
+func refusal(api API, f fault) object {
 	reason := object{"type": "invalid_request_error", "message": f}
-	body := object{"error": reason}
 	if api == Messages {
-		body["type"], body["request_id"] = "error", "req_1"
-	} else {
-		reason["param"], reason["code"] = nil, nil
+		return object{"error": reason, "type": "error", "request_id": "req_1"}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusBadRequest)
-	_ = json.NewEncoder(w).Encode(body)
+	reason["param"], reason["code"] = nil, nil
+	return object{"error": reason}
 }
 
 // Outdated is a model that accepts no definitions in the conversation.
