@@ -75,6 +75,11 @@ type Report struct {
 	Problems []Problem    `json:"problems"`
 }
 
+// OfKind returns the problems of a kind.
+func (r *Report) OfKind(kind string) []Problem {
+	return slices.DeleteFunc(slices.Clone(r.Problems), func(p Problem) bool { return p.Kind != kind })
+}
+
 func (r *Report) add(kind, detail string, tools ...string) {
 	r.Problems = append(r.Problems, Problem{kind, tools, detail})
 }

@@ -149,23 +149,18 @@ func (r *Report) printProblems(c *cli.Call) {
 	}
 	shown := c.UpTo(20)
 	for _, k := range Kinds {
-		t := cli.Table{Styles: map[int]cli.Style{1: cli.Named}, Headerless: true}
-		count := 0
-		for _, p := range r.Problems {
-			if p.Kind != k.Kind {
-				continue
-			}
-			if count++; count <= shown {
-				t.Row("", cli.OneLine(strings.Join(p.Tools, ", "), c.UpTo(100)), cli.OneLine(p.Detail, c.UpTo(120)))
-			}
-		}
-		if count == 0 {
+		problems := r.OfKind(k.Kind)
+		if len(problems) == 0 {
 			continue
 		}
-		fmt.Fprintf(c.Out, "\n%s\n", c.Paint(cli.Bad, fmt.Sprintf("%s: %d", k.Heading, count)))
+		fmt.Fprintf(c.Out, "\n%s\n", c.Paint(cli.Bad, fmt.Sprintf("%s: %d", k.Heading, len(problems))))
+		t := cli.Table{Styles: map[int]cli.Style{1: cli.Named}, Headerless: true}
+		for _, p := range problems[:min(len(problems), shown)] {
+			t.Row("", cli.OneLine(strings.Join(p.Tools, ", "), c.UpTo(100)), cli.OneLine(p.Detail, c.UpTo(120)))
+		}
 		c.Print(&t)
-		if count > shown {
-			fmt.Fprintln(c.Out, c.Paint(cli.Dim, fmt.Sprintf("  and %d more; piped output has all", count-shown)))
+		if more := len(problems) - shown; more > 0 {
+			fmt.Fprintln(c.Out, c.Paint(cli.Dim, fmt.Sprintf("  and %d more; piped output has all", more)))
 		}
 	}
 }

@@ -219,18 +219,13 @@ func (s *site) fix(ctx context.Context, _ *http.Request) (any, error) {
 	}
 	kinds := []object{}
 	for _, k := range inspect.Kinds {
-		count, findings := 0, []object{}
-		for _, p := range report.Problems {
-			if p.Kind != k.Kind {
-				continue
-			}
-			if count++; count <= maxOfKind {
-				tools := cli.Each(p.Tools[:min(len(p.Tools), maxAlternatives)], s.named)
-				findings = append(findings, object{"tools": tools, "detail": oneLine(p.Detail, lineRunes)})
-			}
-		}
-		if count > 0 {
-			kinds = append(kinds, object{"heading": k.Heading, "count": count, "findings": findings})
+		problems := report.OfKind(k.Kind)
+		findings := cli.Each(problems[:min(len(problems), maxOfKind)], func(p inspect.Problem) object {
+			tools := cli.Each(p.Tools[:min(len(p.Tools), maxAlternatives)], s.named)
+			return object{"tools": tools, "detail": oneLine(p.Detail, lineRunes)}
+		})
+		if len(problems) > 0 {
+			kinds = append(kinds, object{"heading": k.Heading, "count": len(problems), "findings": findings})
 		}
 	}
 	return object{"kinds": kinds}, nil
