@@ -89,13 +89,13 @@ func argumentsFor(info *schema.ToolInfo) (arguments string, ok bool) {
 	return arguments, problem == "" && unchecked == nil
 }
 
-// Answer makes an answer that a tool's output schema allows. Same schema, same answer. ok is false if there is no schema.
-func Answer(output json.RawMessage) (answer string, ok bool) {
+// Answer makes an answer that a tool's output schema allows. Same schema, same answer. It is "" if there is no schema.
+func Answer(output json.RawMessage) string {
 	var s map[string]any
 	if json.Unmarshal(output, &s) != nil || s == nil {
-		return "", false
+		return ""
 	}
-	return string(text(example(s, true, 0))), true
+	return string(text(example(s, true, 0)))
 }
 
 // Bounds of examples. A schema may come from anywhere.

@@ -249,8 +249,8 @@ func (b billing[M]) Generate(ctx context.Context, messages []M, opts ...model.Op
 	return answer, err
 }
 
-// play plays a task with an agent. Its error is one of the model, which says nothing about the way.
-func play[M adk.MessageType](ctx context.Context, r *recorder, chat model.BaseModel[M], t *task) error {
+// play asks an agent to do a task. Its error is one of the model, which says nothing about the way.
+func play[M adk.MessageType](ctx context.Context, r *recorder, chat model.BaseModel[M], t *task, asked M) error {
 	var tools []tool.BaseTool
 	for _, s := range r.subjects {
 		s.run = r
@@ -283,7 +283,7 @@ func play[M adk.MessageType](ctx context.Context, r *recorder, chat model.BaseMo
 		r.called(ctx, name, arguments, answer)
 		return answer, nil
 	}
-	err = agents.Run(ctx, config, []M{userMessage[M](t.Text)})
+	err = agents.Run(ctx, config, []M{asked})
 	r.do(func(to *result) {
 		if errors.Is(err, adk.ErrExceedMaxIterations) {
 			err, to.End = nil, fmt.Sprintf("more than %d calls of the model", maxCalls)
@@ -304,11 +304,4 @@ func play[M adk.MessageType](ctx context.Context, r *recorder, chat model.BaseMo
 		}
 	})
 	return err
-}
-
-func userMessage[M adk.MessageType](text string) M {
-	if m, ok := any(schema.UserMessage(text)).(M); ok {
-		return m
-	}
-	return any(schema.UserAgenticMessage(text)).(M)
 }

@@ -246,11 +246,7 @@ func (r *trial) load(ctx context.Context) (closing func()) {
 	r.servers = make(map[string]string)
 	for i, d := range tools {
 		r.servers[d.Name] = r.catalog.Annotate(r.catalog.Tools[i]).Namespace
-		s := subject{doc: i, info: r.catalog.Tools[i]}
-		var ok bool
-		if s.answer, ok = cost.Answer(d.Output); !ok {
-			s.answer = `{"ok":true}`
-		}
+		s := subject{doc: i, info: r.catalog.Tools[i], answer: cmp.Or(cost.Answer(d.Output), `{"ok":true}`)}
 		if r.real {
 			s.bind(ctx, cmp.Or(real[d.Server+"\x00"+d.Name], real[d.Server+"\x00"+strings.TrimPrefix(d.Name, d.Server+"__")]), r.destructive)
 		}
@@ -320,9 +316,9 @@ func (r *trial) playAll(ctx context.Context, chat any, url string) (results []re
 		var err error
 		switch m := chat.(type) {
 		case model.BaseModel[*schema.Message]:
-			err = play(ctx, p, m, run.task)
+			err = play(ctx, p, m, run.task, schema.UserMessage(run.task.Text))
 		case model.BaseModel[*schema.AgenticMessage]:
-			err = play(ctx, p, m, run.task)
+			err = play(ctx, p, m, run.task, schema.UserAgenticMessage(run.task.Text))
 		}
 		mu.Lock()
 		defer mu.Unlock()
