@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -163,11 +164,8 @@ func (m *plannedModel) replayed() *Replayed {
 	}
 	// The previous turn ended where the question begins.
 	before := m.requests[0]
-	if at := strings.LastIndex(strings.TrimSuffix(string(before.Messages), "\n"), "\n"); at >= 0 {
-		before.Messages = before.Messages[: at+1 : at+1]
-	} else {
-		before.Messages = nil
-	}
+	end := 1 + bytes.LastIndexByte(bytes.TrimSuffix(before.Messages, []byte("\n")), '\n')
+	before.Messages = before.Messages[:end:end]
 	if end := len(before.Prompt()); len(before.Marks) > 0 {
 		before.Marks = append(slices.DeleteFunc(slices.Clone(before.Marks), func(mark int) bool { return mark >= end }), end)
 	}
