@@ -87,9 +87,7 @@ func described[M adk.MessageType](w *world, isIdentity bool, messages []M, lists
 	for _, list := range lists {
 		lines = append(lines, "tools:")
 		for _, t := range list {
-			if t != nil {
-				add(t, fmt.Sprintf("%q %q %v %s", t.Name, t.Desc, t.Extra, w.schemaOf(t)))
-			}
+			add(t, fmt.Sprintf("%q %q %v %s", t.Name, t.Desc, t.Extra, w.schemaOf(t)))
 		}
 	}
 	return lines
@@ -207,9 +205,6 @@ func (c *seenCall[M]) checkAnswers() {
 			c.fault("a native result under another protocol", "%v got the result of call %q", c.protocol, p.id)
 		}
 		for _, t := range p.found {
-			if t == nil {
-				continue
-			}
 			if c.plan.forbidden[c.user][t.Name] {
 				c.fault("a forbidden tool is seen", "%.200q in a native result, by user %d", t.Name, c.user)
 			}
@@ -252,8 +247,8 @@ func (c *seenCall[M]) checkReach() {
 	reach := slices.Clone(loaded)
 	for _, p := range c.parts {
 		for _, t := range p.found {
-			isShown := c.protocol == toolsearch.ProtocolNativeReferences || t != nil && slices.Contains(c.request.DeferredNames(), t.Name)
-			if t != nil && p.name != "" && isShown {
+			isShown := c.protocol == toolsearch.ProtocolNativeReferences || slices.Contains(c.request.DeferredNames(), t.Name)
+			if p.name != "" && isShown {
 				reach = append(reach, t.Name)
 			}
 		}
