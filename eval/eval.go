@@ -198,11 +198,7 @@ func (r *Report) Kinds() []string {
 // OfKind returns the report on the queries of one kind.
 func (r *Report) OfKind(kind string) *Report {
 	part := &Report{Metrics: r.Metrics, resamples: r.resamples}
-	for _, query := range r.Queries {
-		if query.Kind == kind {
-			part.Queries = append(part.Queries, query)
-		}
-	}
+	part.Queries = slices.DeleteFunc(slices.Clone(r.Queries), func(q Query) bool { return q.Kind != kind })
 	part.estimate()
 	return part
 }
