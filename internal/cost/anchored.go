@@ -32,10 +32,7 @@ const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 
 // anchored returns a request as it leaves the transport. Its breakpoints go where the transport leaves them.
 func (w *writer) anchored(ctx context.Context, r Request) (Request, error) {
-	path := "/chat/completions"
-	if w.wire == WireMessages {
-		path = "/messages"
-	}
+	path := map[string]string{WireChat: "/chat/completions", WireMessages: "/messages"}[w.wire]
 	elements := func(lines []byte) []byte {
 		if end := []byte("}\n"); len(r.Marks) > 0 && bytes.HasSuffix(lines, end) {
 			lines = append(append(bytes.TrimSuffix(lines[:len(lines):len(lines)], end), cacheMark...), end...)
