@@ -52,6 +52,7 @@
 package otel
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -120,12 +121,8 @@ func newSettings(options []Option) *settings {
 			option(s)
 		}
 	}
-	if s.tracers == nil {
-		s.tracers = api.GetTracerProvider()
-	}
-	if s.meters == nil {
-		s.meters = api.GetMeterProvider()
-	}
+	s.tracers = cmp.Or(s.tracers, api.GetTracerProvider())
+	s.meters = cmp.Or(s.meters, api.GetMeterProvider())
 	return s
 }
 
