@@ -44,8 +44,7 @@ func publicDir() string {
 // MeasureQuality measures quality on the repository's own questions, and on the public
 // sets in a folder if that exists.
 func MeasureQuality(ctx context.Context, public string) (list []Quality) {
-	catalog, queries, err := loadSet(filepath.Join(root, "testdata", "ranking"))
-	must(catalog, err)
+	catalog, queries := loadSet(filepath.Join(root, "testdata", "ranking"))
 	catalog.Tools = append(catalog.Tools, services.Infos()...)
 	measure := func(set string, isMeasured func(finder string) bool) {
 		for _, finder := range finders {
@@ -64,22 +63,18 @@ func MeasureQuality(ctx context.Context, public string) (list []Quality) {
 	}
 	measure(ownSet, func(string) bool { return true })
 	for _, set := range publicSets {
-		catalog, queries, err = loadSet(filepath.Join(public, set))
-		if errors.Is(err, fs.ErrNotExist) {
+		folder := filepath.Join(public, set)
+		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
 			progress("no %s, which is left out", set)
 			continue
 		}
-		must(catalog, err)
+		catalog, queries = loadSet(folder)
 		measure(set, func(finder string) bool { return publicFinders[finder] })
 	}
 	return list
 }
 
-func loadSet(folder string) (*eval.Catalog, []eval.Query, error) {
-	catalog, err := eval.LoadCatalog(filepath.Join(folder, "tools.jsonl"))
-	if err != nil {
-		return nil, nil, err
-	}
-	queries, err := eval.LoadQueries(filepath.Join(folder, "queries.jsonl"))
-	return catalog, queries, err
+func loadSet(folder string) (*eval.Catalog, []eval.Query) {
+	catalog := must(eval.LoadCatalog(filepath.Join(folder, "tools.jsonl")))
+	return catalog, must(eval.LoadQueries(filepath.Join(folder, "queries.jsonl")))
 }
