@@ -131,10 +131,7 @@ func Eval(ctx context.Context, call *cli.Call, args []string) int {
 		names, indexes = append(names, names[0]+" with hints"), append(indexes, c.Hinted(ctx, indexes[0]))
 		byServer(tools, queries)
 	}
-	options := eval.Options{Depth: c.n, Resamples: c.resamples}
-	if c.resamples == 0 {
-		options.Resamples = -1
-	}
+	options := eval.Options{Depth: c.n, Resamples: cmp.Or(c.resamples, -1)}
 	output := evalOutput{Tools: len(tools.Tools), Queries: len(queries)}
 	var reports []*eval.Report
 	for i, name := range names {
