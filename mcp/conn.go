@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,13 +101,10 @@ func (s *server) dial(ctx context.Context, kind, version string) (c *conn, err e
 
 // watch waits for the end of a connection, and tells of one that was lost.
 func (s *server) watch(ctx context.Context, c *conn) {
-	err := c.session.Wait()
+	err := cmp.Or(c.session.Wait(), errEnded)
 	c.isOver.Store(true)
 	if c.isUnwanted.Load() {
 		return
-	}
-	if err == nil {
-		err = errEnded
 	}
 	err = fmt.Errorf("the connection was lost: %w", c.guard.explain(ctx, "session", err))
 	c.close()
