@@ -175,7 +175,7 @@ func (r *run) fits(ctx context.Context) map[int]float64 {
 				best = cmp.Or(best, m.Score)
 			}
 			if m.Score > 0 {
-				r.fit[r.scope.byName[m.Info.Name]] = min(1, m.Score/cmp.Or(best, m.Score))
+				r.fit[r.scope.byName[m.Info.Name]] = min(1, min(m.Score, docset.Named)/cmp.Or(best, docset.Named))
 			}
 		}
 	})
