@@ -42,6 +42,7 @@ type Catalog struct {
 	searcher    search.Searcher
 	fallback    search.Searcher          // nil means none
 	preselector search.Searcher          // for whole sentences of users
+	words       search.Searcher          // BM25, if the searcher is or has it, for the evidence of the user's request; nil means none
 	narrower    *search.Narrower         // it also has Keyword, for when searchers fail
 	names       func() *naming.NearIndex // for suggestions; built at the first name that is not found
 
@@ -78,9 +79,7 @@ func NewCatalog(ctx context.Context, tools []tool.BaseTool, options *CatalogOpti
 
 // NewCatalogFromInfos is NewCatalog for definitions without their tools.
 func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options *CatalogOptions) (*Catalog, error) {
-	if options == nil {
-		options = &CatalogOptions{}
-	}
+	options = cmp.Or(options, &CatalogOptions{})
 	config, err := (&Config{
 		Annotate: options.Annotate, Index: options.Index, Fallback: options.Fallback, MaxResults: options.MaxResults,
 		Reminder: ReminderConfig{Disabled: true},
@@ -160,6 +159,7 @@ func newCatalog(
 			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}
 	}
+	c.words = search.BM25Of(c.searcher)
 	c.narrower = search.NewNarrower(c.docs, c.searcher, c.fallback)
 	return c, nil
 }

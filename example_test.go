@@ -375,7 +375,7 @@ func ExampleProtocol_ranked() {
 	// Output:
 	// + tool_search
 	// Loaded the best 1 of 3 candidates, with scores:
-	// 1. mcp__slack__send_message (0.6775)
+	// 1. mcp__slack__send_message (0.626)
 	//    Posts into a channel
 	// {"total_candidates":3,"matches":[{"name":"mcp__slack__send_message"}]}
 	// + mcp__slack__send_message

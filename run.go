@@ -161,22 +161,20 @@ func (r *run) tokensOf(info *schema.ToolInfo) int {
 }
 
 // fits returns how well tools fit the user's last request before the run's first model call, compared with the best. It is
-// worked out at the run's first search. Eino's own answers, and patterns, do not depend on it.
+// worked out at the run's first search, by BM25 alone, which takes no time worth mentioning and asks nobody.
 func (r *run) fits(ctx context.Context) map[int]float64 {
-	if r.request == "" || r.config.indexer() == nil || takesPatterns(r.scope.searcher) {
+	if r.request == "" || r.scope.words == nil {
 		return nil
 	}
 	r.onceFit.Do(func() {
-		found, _ := r.scope.askFor(ctx, r.request, evidencePool) // what fails will fail for the query too, which tells
+		found, _ := r.scope.askFor(ctx, r.scope.words, r.request, evidencePool) // it fails only if ctx is done
 		r.fit = make(map[int]float64)
 		best := 0.0
 		for _, m := range found.matches {
 			if m.Score < docset.Named {
 				best = cmp.Or(best, m.Score)
 			}
-			if m.Score > 0 {
-				r.fit[r.scope.byName[m.Info.Name]] = min(1, min(m.Score, docset.Named)/cmp.Or(best, docset.Named))
-			}
+			r.fit[r.scope.byName[m.Info.Name]] = min(1, m.Score/cmp.Or(best, m.Score))
 		}
 	})
 	return r.fit

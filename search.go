@@ -404,10 +404,7 @@ func failed(err *error) {
 
 // spread limits the places of one namespace in a result, and gives the rest to others.
 func (c scope) spread(ctx context.Context, s search.Searcher, a ranking) []Match {
-	places, most := len(a.matches), c.perNamespace
-	if most == 0 {
-		most = places - 1
-	}
+	places, most := len(a.matches), cmp.Or(c.perNamespace, len(a.matches)-1)
 	if most < 1 || most >= places || a.total <= places {
 		return a.matches
 	}
@@ -474,10 +471,10 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 }
 
 // askFor ranks the tools by a user's message.
-func (c scope) askFor(ctx context.Context, message string, limit int) (ranking, error) {
+func (c scope) askFor(ctx context.Context, s search.Searcher, message string, limit int) (ranking, error) {
 	q := c.narrower.Read(nil, message, "", c.filter())
 	q.Required, q.Limit = nil, limit
-	return c.ask(ctx, c.preselector, c.narrower.Narrow(q, nil))
+	return c.ask(ctx, s, c.narrower.Narrow(q, nil))
 }
 
 // matches drops hits outside the catalog, not allowed, repeated, or beyond the limit. distinct is the number of hits
@@ -493,10 +490,7 @@ func (c scope) matches(hits []search.Hit, q search.Query) (matches []Match, dist
 		}
 		return seen.Add(hit.Doc)
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = len(hits)
-	}
+	limit := cmp.Or(max(q.Limit, 0), len(hits))
 	matches = make([]Match, 0, min(len(hits), limit))
 	for i, hit := range hits {
 		switch {

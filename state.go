@@ -166,7 +166,7 @@ func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
 	c := r.scope
 	use, _ := r.related.Load().(map[int]float64)
 	c.evidence = &evidence{use: use}
-	found, err := c.askFor(limited, question, r.config.Preselect)
+	found, err := c.askFor(limited, c.preselector, question, r.config.Preselect)
 	if err = cmp.Or(err, found.partial); err != nil && ctx.Err() == nil {
 		r.events.fail(ctx, PartPreselect, fmt.Errorf("toolsearch: Preselect: %w", err))
 	}

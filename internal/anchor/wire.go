@@ -202,9 +202,8 @@ func (w *wire) message(added []insertion) json.RawMessage {
 		return slices.Concat([]byte(`{"role":"system","content":`), list(parts), []byte("}"))
 	case "responses":
 		return slices.Concat([]byte(`{"type":"additional_tools","role":"developer","tools":`), list(parts), []byte("}"))
-	default:
-		return slices.Concat([]byte(`{"role":"system","tools":`), list(parts), []byte("}"))
 	}
+	return slices.Concat([]byte(`{"role":"system","tools":`), list(parts), []byte("}"))
 }
 
 // write returns the body without the moved tools in its list, and with what is added to its conversation.

@@ -76,7 +76,6 @@ func PatternSize(re *syntax.Regexp) int {
 		return size + len(re.Sub) - 1
 	case syntax.OpRepeat:
 		return size*max(re.Min, re.Max, 1) + max(re.Max-re.Min, 1)
-	default:
-		return size + 1
 	}
+	return size + 1
 }

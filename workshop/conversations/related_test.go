@@ -119,7 +119,7 @@ func TestRequestIsEvidence(t *testing.T) {
 	bm25 := toolsearch.Config{Index: toolsearch.BM25, Reminder: toolsearch.ReminderConfig{Disabled: true}}
 	filtered, visible, preselect, eino, patterns, dispatch := bm25, bm25, bm25, bm25, bm25, bm25
 	dispatch.Protocol = toolsearch.ProtocolDispatch
-	boundless := toolsearch.Config{Index: testtools.Canned{Hits: []search.Hit{{Doc: 3, Score: math.Inf(1)}, {Doc: 0, Score: 1}}}.Index}
+	other := toolsearch.Config{Index: testtools.Canned{Hits: []search.Hit{{Doc: 3, Score: 2}, {Doc: 0, Score: 1}}}.Index}
 	filtered.Filter = toolsearch.FilterTools(nil, []string{"mail_x", "mail_y", "prune"})
 	visible.AlwaysLoaded, preselect.Preselect = []string{"cut_grass"}, 1
 	eino.Index, patterns.Index, patterns.Protocol = nil, nil, toolsearch.ProtocolRegexp
@@ -135,7 +135,7 @@ func TestRequestIsEvidence(t *testing.T) {
 		{name: "an answer with definitions", dynamic: tools, config: dispatch, asks: request, turns: same, check: func(t *testing.T, o outcome) {
 			assert.Equal(t, []bool{true, false}, []bool{strings.Contains(o.result(t, "call_1"), "mail_y"), strings.Contains(o.result(t, "call_1"), "cut_grass")})
 		}},
-		{name: "a score without bounds", dynamic: tools, config: boundless, asks: request, turns: same, check: says(`{"matches":["prune","mail_x"]}`)},
+		{name: "a searcher without BM25", dynamic: tools, config: other, asks: request, turns: same, check: says(`{"matches":["prune"]}`)},
 		{name: "a miss", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"queries":["zebra","zebras"]}`)},
 			check: says(`{"matches":[],"message":"No tool matches. Try a synonym, fewer words, or no \"+\". If no search finds a tool, tell the user."}`)},
 		{name: "a required word", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"query":"+mail_x send","max_results":1}`)},
