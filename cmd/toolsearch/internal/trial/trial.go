@@ -241,7 +241,9 @@ func (r *trial) load(ctx context.Context) (closing func()) {
 	}
 	tools, _ := catalog.Apart(read.Tools)
 	var err error
-	r.catalog, tools, err = catalog.Of(tools)
+	if r.catalog, tools, err = catalog.Of(tools); err == nil && r.catalog == nil {
+		err = errors.New("no tool has a name")
+	}
 	cli.Check(err)
 	r.servers = make(map[string]string)
 	for i, d := range tools {

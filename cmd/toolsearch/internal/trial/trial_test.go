@@ -310,6 +310,10 @@ func TestTasks(t *testing.T) {
 
 	filled := strings.Replace(strings.ReplaceAll(string(text), "The price of a share", "股票的价格"), `"query":""`, `"query":"send an e-mail to Ann"`, 1)
 	require.NoError(t, os.WriteFile(path, []byte(filled), 0o600))
+	nameless := files(t)
+	require.NoError(t, os.WriteFile(filepath.Join(nameless, "tools.jsonl"), []byte(`[{"description":"x"}]`), 0o600))
+	_, problems, _ = run(t, nameless, finder)
+	assert.Contains(t, problems, "no tool has a name")
 	out, problems, _ := run(t, dir, finder, "-way", "all")
 	assert.Contains(t, problems, "Left out: 11 tasks without a request.")
 	assert.Contains(t, out, "a, 4 tools, 1 task\n")
