@@ -13,7 +13,7 @@ import (
 )
 
 // What belongs together: tools that a match names, those beside it on its server, and those that other conversations
-// call together with it (Config.Usage). And what the user asked for: the last request is evidence besides the queries.
+// call together with it (Config.Usage). And what the user asked for, beside what the queries ask.
 
 const (
 	maxMentioned  = 2   // tools that come along with the matches of a query, since a match names them
@@ -21,9 +21,8 @@ const (
 	maxRelated    = 8   // such names in one answer
 	maxDistance   = 200 // visible tools on either side of a match that may be its neighbours
 	maxCalled     = 20  // tools that the conversation called last, about which co-use is asked
-	evidencePool  = 60  // matches of a query whose order evidence may change
-	requestShare  = 0.3 // what the user's last request adds to a score at most, as a share of the best
-	useShare      = 0.5 // what co-use adds then
+	evidencePool  = 60  // matches of a query whose order co-use may change, and of the user's last request
+	useShare      = 0.5 // what co-use adds to a score at most, as a share of the best
 )
 
 // evidence is what speaks for a document besides the query, at most 1 each.
@@ -32,18 +31,17 @@ type evidence struct {
 	request map[int]float64 // how well it fits the user's last request, compared with the best
 }
 
-// byEvidence adds evidence to the scores of a query's matches, and returns the best. A tool that the query names keeps
-// its place. docs/settings.md has what the shares were measured with.
-func (c scope) byEvidence(matches []Match, places int) []Match {
-	best, mostUse := 0.0, useShare
-	if len(c.evidence.request) > 0 {
-		mostUse *= 1 + requestShare // of the best with what the request adds
+// byUse adds to the scores of a query's matches what co-use says, and returns the best. A tool that the query names keeps
+// its place. docs/settings.md has what useShare was measured with.
+func (c scope) byUse(matches []Match, places int) []Match {
+	if len(c.evidence.use) == 0 {
+		return matches
 	}
+	best := 0.0
 	for i := range matches {
 		if m := &matches[i]; m.Score < docset.Named {
 			best = cmp.Or(best, m.Score)
-			doc := c.byName[m.Info.Name]
-			m.Score += max(best, 0) * (requestShare*c.evidence.request[doc] + mostUse*c.evidence.use[doc])
+			m.Score += useShare * max(best, 0) * c.evidence.use[c.byName[m.Info.Name]]
 		}
 	}
 	slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(b.Score, a.Score) })

@@ -427,8 +427,7 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	defer failed(&err)
 	a.query = q
 	places := q.Limit
-	isLifted := len(c.evidence.use)+len(c.evidence.request) > 0
-	if isLifted && places > 0 {
+	if len(c.evidence.use) > 0 && places > 0 {
 		q.Limit = max(places, evidencePool)
 	}
 	asked := q
@@ -463,10 +462,7 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	if total < len(hits.Hits) || dropped {
 		total = distinct
 	}
-	if isLifted {
-		matches = c.byEvidence(matches, places)
-	}
-	a.matches, a.total, a.partial = matches, min(max(total, distinct), len(c.docs)), hits.Partial
+	a.matches, a.total, a.partial = c.byUse(matches, places), min(max(total, distinct), len(c.docs)), hits.Partial
 	return a, nil
 }
 

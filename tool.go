@@ -178,9 +178,8 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	limited, cancel := r.limited(ctx)
 	scope := r.scope
 	scope.isShown, scope.cutsOff = r.shown(), r.sendsDefinitions()
-	use, _ := r.related.Load().(map[int]float64)
-	if request := r.fits(limited); len(use)+len(request) > 0 {
-		scope.evidence = &evidence{use, request}
+	if use, _ := r.related.Load().(map[int]float64); len(use) > 0 || len(request.queries) > 1 {
+		scope.evidence = &evidence{use, r.fits(limited)}
 	}
 	scope.showsNoNames = r.reminder.form != wording.Names
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)

@@ -111,9 +111,8 @@ func TestUsage(t *testing.T) {
 	assert.Contains(t, asked, "[open_ticket] true false")
 }
 
-// The user's last request orders the matches of a query and fills the places that are left since several queries found the
-// same. What a query finds, it decides alone.
-func TestRequestIsEvidence(t *testing.T) {
+// Places that are left since several queries found the same go to tools that fit the user's last request.
+func TestPlacesForTheRequest(t *testing.T) {
 	tools := testtools.EchoTools("mail_x: Sends a mail to a boss", "mail_y: Sends a mail to a gardener", "cut_grass: Mows grass", "prune: Cuts roses")
 	const request = "let the gardener cut the grass, and the roses"
 	bm25 := toolsearch.Config{Index: toolsearch.BM25, Reminder: toolsearch.ReminderConfig{Disabled: true}}
@@ -127,13 +126,13 @@ func TestRequestIsEvidence(t *testing.T) {
 	same := []turn{searching(`{"queries":["send a mail","mail"],"max_results":1}`)}
 	playAll(t, []conversation{
 		{name: "another request", dynamic: tools, config: bm25, asks: "hello", turns: one, check: says(`{"matches":["mail_x"]}`)},
-		{name: "order", dynamic: tools, config: bm25, asks: request, turns: one, check: says(`{"matches":["mail_y"]}`)},
-		{name: "places", dynamic: tools, config: bm25, asks: request, turns: same, check: says(`{"matches":["mail_y","cut_grass"]}`)},
-		{name: "what a Filter leaves", dynamic: tools, config: filtered, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
-		{name: "what is visible", dynamic: tools, config: visible, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
-		{name: "what Preselect loaded", dynamic: tools, config: preselect, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
+		{name: "one query", dynamic: tools, config: bm25, asks: request, turns: one, check: says(`{"matches":["mail_x"]}`)},
+		{name: "places", dynamic: tools, config: bm25, asks: request, turns: same, check: says(`{"matches":["mail_x","cut_grass"]}`)},
+		{name: "what a Filter leaves", dynamic: tools, config: filtered, asks: request, turns: same, check: says(`{"matches":["mail_x","prune"]}`)},
+		{name: "what is visible", dynamic: tools, config: visible, asks: request, turns: same, check: says(`{"matches":["mail_x","prune"]}`)},
+		{name: "what Preselect loaded", dynamic: tools, config: preselect, asks: request, turns: same, check: says(`{"matches":["mail_x","prune"]}`)},
 		{name: "an answer with definitions", dynamic: tools, config: dispatch, asks: request, turns: same, check: func(t *testing.T, o outcome) {
-			assert.Equal(t, []bool{true, false}, []bool{strings.Contains(o.result(t, "call_1"), "mail_y"), strings.Contains(o.result(t, "call_1"), "cut_grass")})
+			assert.Equal(t, []bool{true, false}, []bool{strings.Contains(o.result(t, "call_1"), "mail_x"), strings.Contains(o.result(t, "call_1"), "cut_grass")})
 		}},
 		{name: "a searcher without BM25", dynamic: tools, config: other, asks: request, turns: same, check: says(`{"matches":["prune"]}`)},
 		{name: "a miss", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"queries":["zebra","zebras"]}`)},
