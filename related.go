@@ -25,10 +25,10 @@ const (
 	useShare      = 0.5 // what co-use adds to a score at most, as a share of the best
 )
 
-// evidence is what speaks for a document besides the query, at most 1 each.
+// evidence is what speaks for documents besides the query.
 type evidence struct {
-	use     map[int]float64 // how strongly other conversations call it together with the tools called here
-	request map[int]float64 // how well it fits the user's last request, compared with the best
+	use     map[int]float64 // how strongly other conversations call one together with the tools called here, at most 1
+	request []int           // those that fit the user's last request, the best first
 }
 
 // byUse adds to the scores of a query's matches what co-use says, and returns the best. A tool that the query names keeps
@@ -51,20 +51,13 @@ func (c scope) byUse(matches []Match, places int) []Match {
 // fitting returns tools that fit the user's last request, for the places that are left since several queries found the
 // same.
 func (c scope) fitting(matches []Match, places int) (more []Match) {
-	for _, doc := range byStrength(c.evidence.request) {
-		if c.isShown != nil && len(more) < places && c.evidence.request[doc] >= farRatio && c.isFree(doc, matches) {
+	for _, doc := range c.evidence.request {
+		if c.isShown != nil && len(more) < places && c.isFree(doc, matches) {
 			more = append(more, Match{Info: c.docs[doc].Info})
 			c.settle(more[len(more)-1:])
 		}
 	}
 	return more
-}
-
-// byStrength returns documents, those with the strongest evidence first.
-func byStrength(strengths map[int]float64) []int {
-	return slices.SortedFunc(maps.Keys(strengths), func(a, b int) int {
-		return cmp.Or(cmp.Compare(strengths[b], strengths[a]), cmp.Compare(a, b))
-	})
 }
 
 // isFree reports whether a document may be named or sent besides the matches.
@@ -77,7 +70,8 @@ func (c scope) isFree(doc int, matches []Match) bool {
 // beside the best match in the list of its server, where tools of one kind are mostly together.
 func (c scope) relatedTo(matches []Match) (names []string) {
 	best := c.byName[matches[0].Info.Name]
-	related := slices.DeleteFunc(byStrength(c.evidence.use), func(doc int) bool { return !c.isFree(doc, matches) })
+	related := slices.DeleteFunc(slices.Sorted(maps.Keys(c.evidence.use)), func(doc int) bool { return !c.isFree(doc, matches) })
+	slices.SortStableFunc(related, func(a, b int) int { return cmp.Compare(c.evidence.use[b], c.evidence.use[a]) })
 	related = related[:min(len(related), maxNeighbours)]
 	most, sides := len(related)+maxNeighbours, [2]int{best, best}
 	for passed := 0; c.showsNoNames && passed < 2*maxDistance && len(related) < most; passed++ { // behind and before it in turn
