@@ -18,6 +18,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // The definitions of tools as JSON.
@@ -76,6 +77,29 @@ func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 	copied := *info
 	copied.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(s)
 	return &copied
+}
+
+// Short is JSON without titles, descriptions and examples. Where no type says what a parameter is, a few words stay.
+func Short(info *schema.ToolInfo) string {
+	s, err := Read([]byte(JSON(info)))
+	if err != nil {
+		return anyObject
+	}
+	text, _ := sonic.ConfigStd.MarshalToString(shorten(s)) // it was JSON
+	return text
+}
+
+const maxShort = 30 // bytes of a description that stays
+
+func shorten(s *jsonschema.Schema) *jsonschema.Schema {
+	if s != nil {
+		if s.Title, s.Examples = "", nil; s.Type != "" {
+			s.Description = ""
+		}
+		s.Description = naming.ShortLine(s.Description, maxShort)
+		replaceParts(s, shorten)
+	}
+	return s
 }
 
 // minShared is the length from which what stands in two places is worth two references and a place of its own.

@@ -366,7 +366,8 @@ func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	playAll(t, table)
 }
 
-// An enumeration that ten tools have stands once in their answer, which is valid for the same arguments as the tools.
+// An enumeration that ten tools have stands once in their answer, which is valid for the same arguments as the tools, in
+// short too.
 func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
 	var codes []string
 	for i := range 200 {
@@ -386,38 +387,41 @@ func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
 			i, i, currencies, currencies, account)
 		tools = append(tools, withSchema(name, schemaOf(t, own[name])))
 	}
-	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolDispatch, MaxResults: 10}
-	text := running(t, way{}, config)(searching(`{"query":"exchange"}`)).result(t, "call_1")
-	for _, once := range []string{`"150"`, "The account that is billed"} {
-		assert.Equal(t, 1, strings.Count(text, once), "%s in an answer of %d bytes", once, len(text))
-	}
-	assert.Equal(t, 10, strings.Count(text, "at the very least"), "a parameter with a reference of its own stays")
-
 	valid := func(document, arguments string) bool {
 		c := validator.NewCompiler()
 		require.NoError(t, c.AddResource("tool:///", testtools.Must(validator.UnmarshalJSON(strings.NewReader(document)))(t)))
 		return testtools.Must(c.Compile("tool:///"))(t).Validate(
 			testtools.Must(validator.UnmarshalJSON(strings.NewReader(arguments)))(t)) == nil
 	}
-	var answer struct {
-		Shared  json.RawMessage
-		Matches []struct {
-			Name       string
-			Parameters map[string]any
+	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolDispatch, MaxResults: 10}
+	// The definitions are longer than what the answer to several queries has whole, so only the first is.
+	for query, whole := range map[string]int{`"exchange"`: 10, `["exchange","exchange 1"]`: 1} {
+		text := running(t, way{}, config)(searching(`{"query":`+query+`}`)).result(t, "call_1")
+		for _, once := range []string{`"150"`, "The account that is billed"} {
+			assert.Equal(t, 1, strings.Count(text, once), "%s in an answer of %d bytes", once, len(text))
 		}
-	}
-	require.NoError(t, json.Unmarshal([]byte(text), &answer))
-	require.Len(t, answer.Matches, 10)
-	for _, m := range answer.Matches {
-		m.Parameters["shared"] = answer.Shared // a reference of an answer begins at the answer
-		shown := string(testtools.Must(json.Marshal(m.Parameters))(t))
-		for arguments, want := range map[string]bool{
-			`{"from":"007","to":["000","199"],"account":{"id":1},"rate":10}`: true, `{}`: false, `{"from":"200"}`: false,
-			`{"from":"007","to":["EUR"]}`: false, `{"from":"007","account":{"id":"1"}}`: false, `{"from":"007","rate":-1}`: false,
-			`{"from":"007","to":"007"}`: false, `{"from":7}`: false,
-		} {
-			assert.Equal(t, want, valid(own[m.Name], arguments), "the tool: %s", arguments)
-			assert.Equal(t, want, valid(shown, arguments), "the answer: %s, by %s", arguments, shown)
+		assert.Equal(t, whole, strings.Count(text, "at the very least"), "a parameter with a reference of its own stays")
+		assert.Equal(t, whole == 1, strings.Contains(text, "in short"), query)
+		var answer struct {
+			Shared  json.RawMessage
+			Matches []struct {
+				Name       string
+				Parameters map[string]any
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &answer))
+		require.Len(t, answer.Matches, 10)
+		for _, m := range answer.Matches {
+			m.Parameters["shared"] = answer.Shared // a reference of an answer begins at the answer
+			shown := string(testtools.Must(json.Marshal(m.Parameters))(t))
+			for arguments, want := range map[string]bool{
+				`{"from":"007","to":["000","199"],"account":{"id":1},"rate":10}`: true, `{}`: false, `{"from":"200"}`: false,
+				`{"from":"007","to":["EUR"]}`: false, `{"from":"007","account":{"id":"1"}}`: false, `{"from":"007","rate":-1}`: false,
+				`{"from":"007","to":"007"}`: false, `{"from":7}`: false,
+			} {
+				assert.Equal(t, want, valid(own[m.Name], arguments), "the tool: %s", arguments)
+				assert.Equal(t, want, valid(shown, arguments), "the answer: %s, by %s", arguments, shown)
+			}
 		}
 	}
 }
