@@ -309,8 +309,8 @@ type foundDefinitions struct {
 // Of what several queries found, the model needs little. So definitions after the first maxWhole bytes are in short. They
 // are valid for the same arguments, and a call with wrong arguments is answered with the whole schema.
 const (
-	maxWhole            = 1600 // bytes
-	maxShortDescription = 100  // bytes
+	maxWhole            = 1500 // bytes
+	maxShortDescription = 90   // bytes
 )
 
 func (h *host) definitionsTool() *metaTool {
@@ -322,19 +322,19 @@ func (h *host) definitionsTool() *metaTool {
 	sizeOf := func(r *run, m Match, t trace) int { return len(toJSON(define(r, m, t))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, t trace) string {
 		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, help: helpOf(result, t)}
-		matches, size, hasShort := make([]definition, len(result.Matches)), 0, false
+		matches, size, first := make([]definition, len(result.Matches)), 0, ""
 		for i, m := range result.Matches {
 			d := define(r, m, t)
 			if size += len(toJSON(d)); d.FoundBy != "" && size > maxWhole && i > 0 {
-				hasShort, d.Description = true, naming.ShortLine(d.Description, maxShortDescription)
+				first, d.Description = cmp.Or(first, naming.Safe(d.Name)), naming.ShortLine(d.Description, maxShortDescription)
 				if short := schemacheck.Short(m.Info); len(short) < len(d.Parameters) {
 					d.Parameters = json.RawMessage(short)
 				}
 			}
 			matches[i] = d
 		}
-		if hasShort {
-			found.Message = strings.TrimSpace(found.Message + " " + h.prompt.Text("in-short"))
+		if first != "" {
+			found.Message = strings.TrimSpace(found.Message + " " + h.prompt.Text("in-short", "{name}", first))
 		}
 		text, shared := schemacheck.Share(toJSON(matches))
 		found.Matches, found.Shared = json.RawMessage(text), shared
