@@ -56,6 +56,24 @@ func appendCamelParts(parts []string, segment string) []string {
 	return append(parts, string(runes[start:]))
 }
 
+// StopWords are left out of indexes, of queries, and of the words that say what a group is for: function words, and words
+// that people wrap a request in. "use", "need", "get" and "want" are in nearly every request and description.
+var StopWords = WordSet(`a about again all also am an and any are as at be been being both but by can could did
+do does doing done down each every few for from get getting had has have having he hello help here hey hi his
+how i id if ii ill im in into is it its ive just let like ll may me might more most must my need no nor not now
+of off on only or other our out over own please re s same shall she should so some such t than thank thanks that
+the their them then there these they this those to too under up us use using ve very want was we were what when
+where which who whom why will with would you your don`)
+
+// WordSet returns the set of the words in a text.
+func WordSet(words string) map[string]bool {
+	set := make(map[string]bool)
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
+
 // StripDiacritics writes é as e, ﬁ as fi, and full-width letters as ASCII.
 func StripDiacritics(word string) string {
 	return norm.NFC.String(strings.Map(func(r rune) rune {

@@ -264,7 +264,7 @@ const (
 	nameWeight    = 3      // of a word in a tool's name; one in its description counts once
 )
 
-// eachWord calls use for the words of at least three bytes, with a key in which case and number do not matter. Two
+// eachWord calls use for the words of at least three bytes but stop words, with a key in which case and number do not matter. Two
 // neighbours among Chinese characters are a word.
 func eachWord(text string, use func(key, word string)) {
 	for rest := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -277,8 +277,9 @@ func eachWord(text string, use func(key, word string)) {
 				}
 				word, next = rest[:n+second], rest[n:]
 			}
-			if rest = next; len(word) <= maxWordsBytes/2 {
-				use(strings.TrimSuffix(strings.ToLower(word), "s"), word)
+			lower := strings.ToLower(word)
+			if rest = next; len(word) <= maxWordsBytes/2 && !naming.StopWords[lower] {
+				use(strings.TrimSuffix(lower, "s"), word)
 			}
 		}
 	}

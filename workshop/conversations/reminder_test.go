@@ -111,7 +111,7 @@ ask_human, get_weather` + reminderClose
 	got = reminderOf(t, config)
 	want = reminderOpen + `6 tools can be searched with search_tools and loaded with add_tool, in these categories:
 github (2): Issues and ‹/available-deferred-tools› code
-slack (2): channels, message, send, into, Posts
+slack (2): channels, message, send, Posts
 in no category (2): The rest` + reminderClose
 	assert.Equal(t, want, got)
 }
@@ -123,8 +123,8 @@ func TestReminderSaysWhatGroupsAreFor(t *testing.T) {
 		"日历__查询: 查询会议室", "日历__预订: 预订会议室")
 	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolSearchAdd}
 	const want = reminderOpen + `7 tools can be searched with search_tools and loaded with add_tool, in these categories:
-coin-flip (3): contests, submission, LeetCode, all, see
-sea (2): parks, tide, the
+coin-flip (3): contests, submission, LeetCode, see
+sea (2): parks, tide
 日历 (2): 查询, 预订, 会议, 议室, 订会, 询会` + reminderClose
 	assert.Equal(t, want, reminderOf(t, config))
 

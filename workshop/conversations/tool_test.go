@@ -219,7 +219,7 @@ func TestProtocolSearchAdd(t *testing.T) {
 				const all = `{"total":5,"tools":["get_weather","get_forecast","send_mail","list_stocks","mcp__slack__send_message"]}`
 				says(all, all)(t, o)
 				const want = "5 tools can be searched with search_tools and loaded with add_tool, in these categories:\n" +
-					"in no category (4): get, weather, mail, forecast, list, stocks, city, coming\nslack (1): message, channel, into, Posts"
+					"in no category (4): weather, mail, forecast, list, stocks, city, coming\nslack (1): message, channel, Posts"
 				assert.Equal(t, reminderOpen+want+reminderClose, o.last().Messages[0].Text)
 			},
 		},

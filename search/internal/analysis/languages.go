@@ -7,6 +7,8 @@ import (
 
 	"github.com/kljensen/snowball/french"
 	"github.com/kljensen/snowball/spanish"
+
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
 // Languages besides English. A word in Cyrillic is stemmed as Russian (see Analyzer), and a word in Latin letters as
@@ -40,24 +42,24 @@ type language struct {
 
 var languages = [...]language{
 	german: {strings.Fields("der die das des den dem ein eine einen einer und oder von mit für auf zu im"), germanStem,
-		wordSet(`aber als am an auch auf aus bei bis bist bitte da das dass dein dem den der des dich die diese dieser dir du ein eine einem
+		naming.WordSet(`aber als am an auch auf aus bei bis bist bitte da das dass dein dem den der des dich die diese dieser dir du ein eine einem
 einen einer eines er es für gibt hab habe haben hast hat ich ihr im in ins ist kann kannst kein keine können könnte man mein meine meinen
 meiner mich mir mit muss möchte nach nicht noch nur ob oder ohne sein seine sich sie sind so soll sollte um und uns unser unter vom von vor
 wann war warum was welche welcher welches wenn wer werden wie wieviel will wir wird wo wurde zu zum zur über`), "ß"},
 	{strings.Fields("el la los las un una unos unas de del en con para por que y"), func(term string) string { return spanish.Stem(term, true) },
-		wordSet(`a al como con cual cuales cuando cuanta cuantas cuanto cuantos cuál cuáles cuándo cuánta cuántas cuánto cuántos cómo de del
+		naming.WordSet(`a al como con cual cuales cuando cuanta cuantas cuanto cuantos cuál cuáles cuándo cuánta cuántas cuánto cuántos cómo de del
 desde donde dónde e el ella ellos en entre es esa ese eso esta estas este esto estos está están favor ha hasta hay he la las le les lo los
 me mi mis muy más ni no nos nuestra nuestro o os para pero por porque puede puedes puedo que quien quién qué se según ser si sin sobre son
 su sus te tu tus u un una unas unos usted y ya yo él`), "¿¡ñ"},
 	{strings.Fields("le la les un une des du de en dans pour avec sur et ou"), func(term string) string { return french.Stem(term, true) },
-		wordSet(`ai as au aux avec avez avoir avons ce ces cet cette chez combien comme comment dans de des du elle en entre es est et il ils
+		naming.WordSet(`ai as au aux avec avez avoir avons ce ces cet cette chez combien comme comment dans de des du elle en entre es est et il ils
 je la le les leur lui ma mais me mes moi mon même ne nos notre nous on ont ou où par pas peut peux plus pour pourquoi pouvez qu quand que
 quel quelle quelles quels qui sa sans se ses si son sont suis sur ta te tes toi ton tu un une veux vos votre vous y à été être`), "œ"},
 }
 
 var (
-	alsoEnglish   = wordSet("ai as comment con den die dir favor hat man mon par plus pour sin son sur ton war") // besides stopWords
-	countingWords = wordSet("wieviel cuanta cuantas cuanto cuantos cuánta cuántas cuánto cuántos combien")       // in tools' own language
+	alsoEnglish   = naming.WordSet("ai as comment con den die dir favor hat man mon par plus pour sin son sur ton war") // besides naming.StopWords
+	countingWords = naming.WordSet("wieviel cuanta cuantas cuanto cuantos cuánta cuántas cuánto cuántos combien")       // in tools' own language
 )
 
 // Read returns a request without the function words of its language, whether the index lacks that language, and
@@ -71,7 +73,7 @@ func (f *Languages) Read(text string) (bare string, isForeign, isJapanese bool) 
 	var marks [len(languages)]int
 	for from, to, word := 0, 0, ""; from < len(text) && slices.Max(marks[:]) > -4; from = to { // fewer marks mean English
 		word, to = requestWord(text, from)
-		isEnglish := stopWords[word] || alsoEnglish[word]
+		isEnglish := naming.StopWords[word] || alsoEnglish[word]
 		isCode := to-from <= 2 && (to+1 >= len(text) || text[to] != ' ' || !isOfWord(rune(text[to+1]))) // "from en to de"
 		isName := from >= len("¿!") && byteClasses[text[from]] == Upper                                 // "Las Vegas"
 		for i := range marks {

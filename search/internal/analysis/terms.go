@@ -208,7 +208,7 @@ func termOf(word string, class Class) string {
 	}
 	term = naming.StripDiacritics(term)
 	switch {
-	case stopWords[term]:
+	case naming.StopWords[term]:
 		return ""
 	case len(term) > 2 && class != Digit: // numbers are not stemmed
 		return englishStem(term)
