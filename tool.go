@@ -308,10 +308,7 @@ type foundDefinitions struct {
 
 // Of what several queries found, the model needs little. So definitions after the first maxWhole bytes are in short. They
 // are valid for the same arguments, and a call with wrong arguments is answered with the whole schema.
-const (
-	maxWhole            = 1500 // bytes
-	maxShortDescription = 90   // bytes
-)
+const maxWhole, maxShortDescription = 1500, 90 // bytes
 
 func (h *host) definitionsTool() *metaTool {
 	define := func(r *run, m Match, t trace) definition {

@@ -143,12 +143,8 @@ func (x *lsa) Search(ctx context.Context, q Query) (Hits, error) {
 		return Hits{}, ctx.Err()
 	}
 	return rank(ctx, &q, x.words.docOf, len(x.words.docs), minLSAScore, func(number int) float64 {
-		return x.cosine(vector, number)
+		return float64(vectors.Dot(vector, x.tools.Row(number)))
 	})
-}
-
-func (x *lsa) cosine(vector []float32, number int) float64 {
-	return float64(vectors.Dot(vector, x.tools.Row(number)))
 }
 
 const maxExplainedTerms = 5
@@ -162,7 +158,7 @@ func (x *lsa) Explain(ctx context.Context, q Query, doc int) (Explanation, error
 	if vector == nil {
 		return Explanation{}, ctx.Err()
 	}
-	cosine := x.cosine(vector, number)
+	cosine := float64(vectors.Dot(vector, x.tools.Row(number)))
 	part := Contribution{Term: q.text(), Detail: fmt.Sprintf("the cosine, %.4f, is not above 0", cosine)}
 	if cosine > minLSAScore {
 		part.Score = cosine

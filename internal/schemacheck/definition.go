@@ -81,11 +81,8 @@ func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 
 // Short is JSON without titles, descriptions and examples. Where no type says what a parameter is, a few words stay.
 func Short(info *schema.ToolInfo) string {
-	s, err := Read([]byte(JSON(info)))
-	if err != nil {
-		return anyObject
-	}
-	text, _ := sonic.ConfigStd.MarshalToString(shorten(s)) // it was JSON
+	s, _ := Read([]byte(JSON(info))) // it is a schema
+	text, _ := sonic.ConfigStd.MarshalToString(shorten(s))
 	return text
 }
 
