@@ -306,9 +306,10 @@ type foundDefinitions struct {
 	Tool *definition `json:"tool,omitempty"` // the tool called with wrong arguments
 }
 
-// Of what several queries found, the model needs little. So definitions after the first maxWhole bytes are in short. They
-// are valid for the same arguments, and a call with wrong arguments is answered with the whole schema.
-const maxWhole, maxShortDescription = 1500, 90 // bytes
+// Of what several queries found, the model needs little, and mostly the best of each. So texts are cut: of about one match
+// for each query to these lengths, and those of parameters left out of the others. The definitions are valid for the same
+// arguments, and a call with wrong arguments is answered with the whole schema.
+const maxOtherDescription, maxParameterText = 80, 80 // bytes; a best match has maxBriefDescription
 
 func (h *host) definitionsTool() *metaTool {
 	define := func(r *run, m Match, t trace) definition {
@@ -319,19 +320,23 @@ func (h *host) definitionsTool() *metaTool {
 	sizeOf := func(r *run, m Match, t trace) int { return len(toJSON(define(r, m, t))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, t trace) string {
 		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, help: helpOf(result, t)}
-		matches, size, first := make([]definition, len(result.Matches)), 0, ""
+		matches, isCut := make([]definition, len(result.Matches)), false
 		for i, m := range result.Matches {
 			d := define(r, m, t)
-			if size += len(toJSON(d)); d.FoundBy != "" && size > maxWhole && i > 0 {
-				first, d.Description = cmp.Or(first, naming.Safe(d.Name)), naming.ShortLine(d.Description, maxShortDescription)
-				if short := schemacheck.Short(m.Info); len(short) < len(d.Parameters) {
+			if matches[i] = d; d.FoundBy != "" {
+				does, texts := maxBriefDescription, maxParameterText
+				if i >= t.ranked {
+					does, texts = maxOtherDescription, 0
+				}
+				d.Description = naming.ShortLine(d.Description, does)
+				if short := schemacheck.Short(m.Info, texts); len(short) < len(d.Parameters) {
 					d.Parameters = json.RawMessage(short)
 				}
+				isCut, matches[i] = isCut || len(toJSON(d)) < len(toJSON(matches[i])), d
 			}
-			matches[i] = d
 		}
-		if first != "" {
-			found.Message = strings.TrimSpace(found.Message + " " + h.prompt.Text("in-short", "{name}", first))
+		if isCut {
+			found.Message = strings.TrimSpace(found.Message + " " + h.prompt.Text("in-short"))
 		}
 		text, shared := schemacheck.Share(toJSON(matches))
 		found.Matches, found.Shared = json.RawMessage(text), shared

@@ -79,22 +79,17 @@ func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 	return &copied
 }
 
-// Short is JSON without titles, descriptions and examples. Where no type says what a parameter is, a few words stay.
-func Short(info *schema.ToolInfo) string {
+// Short is JSON with texts of at most so many bytes, and without titles and examples.
+func Short(info *schema.ToolInfo, most int) string {
 	s, _ := Read([]byte(JSON(info))) // it is a schema
-	text, _ := sonic.ConfigStd.MarshalToString(shorten(s))
+	text, _ := sonic.ConfigStd.MarshalToString(shorten(s, most))
 	return text
 }
 
-const maxShort = 30 // bytes of a description that stays
-
-func shorten(s *jsonschema.Schema) *jsonschema.Schema {
+func shorten(s *jsonschema.Schema, most int) *jsonschema.Schema {
 	if s != nil {
-		if s.Title, s.Examples = "", nil; s.Type != "" {
-			s.Description = ""
-		}
-		s.Description = naming.ShortLine(s.Description, maxShort)
-		replaceParts(s, shorten)
+		s.Title, s.Examples, s.Description = "", nil, naming.ShortLine(s.Description, most)
+		replaceParts(s, func(part *jsonschema.Schema) *jsonschema.Schema { return shorten(part, most) })
 	}
 	return s
 }
