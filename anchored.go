@@ -186,7 +186,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		}
 		for _, tool := range p.Tools {
 			if sent := report.Steps[tool.Name]; len(sent) > 0 {
-				r.session.define(tool.Name, listed[tool.Name], sent[len(sent)-1])
+				r.session.define(tool.Name, listed[tool.Name], r.config.Filter != nil, sent[len(sent)-1])
 			}
 		}
 	}

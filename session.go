@@ -6,12 +6,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/anchor"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
@@ -61,6 +63,7 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 		list = append(list, name)
 	}
 	for _, tool := range s.definitions() {
+		tool.Document = stored(tool.doc)
 		list = append(list, tool)
 	}
 	return json.Marshal(list)
@@ -82,6 +85,8 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 			names = append(names, name)
 		case i-len(names) >= maxAnchored:
 		case json.Unmarshal(element, &tool) == nil:
+			tool.doc = readDocument(tool.Document)
+			tool.Document = nil
 			read.keep(tool)
 		default:
 			return fmt.Errorf("toolsearch: a session is a list of names and definitions; element %d is neither", i)
@@ -101,8 +106,9 @@ func (s *Session) definitions() []anchored {
 }
 
 // define records the last step of what a request had of a tool. doc is the tool in the catalog, nil if it is
-// gone. A definition keeps two places: the first, and the last one in a history that lost the first or never had it.
-func (s *Session) define(name string, doc *Document, step anchor.Step) {
+// gone; isFiltered says that a Filter may ask about it later. A definition keeps two places: the first, and the last one
+// in a history that lost the first or never had it.
+func (s *Session) define(name string, doc *Document, isFiltered bool, step anchor.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tool := anchored{Name: name}
@@ -118,7 +124,9 @@ func (s *Session) define(name string, doc *Document, step anchor.Step) {
 	case slices.Contains(tool.Steps, step):
 		return
 	case !isSame && doc != nil:
-		tool.doc = doc
+		if tool.doc = nil; isFiltered {
+			tool.doc = doc
+		}
 		hash := hashOfTool(doc.Info)
 		if hash != tool.Hash && slices.ContainsFunc(tool.Steps, func(s anchor.Step) bool { return s.Wire != step.Wire }) {
 			hash = "" // another provider has another definition, so calls are always checked
@@ -157,14 +165,42 @@ type anchored struct {
 	Hash      string        `json:"hash"` // of the definition in the catalog when the last step was new; "" is like none
 	Steps     []anchor.Step `json:"steps"`
 
-	doc *Document // in the catalog then, for a Filter once the tool is gone; nil in a session that was stored
+	// The tool in the catalog then, for a Filter once the tool is gone; nil without a Filter. Document is doc when stored.
+	doc      *Document
+	Document json.RawMessage `json:"document,omitempty"`
+}
+
+// stored returns a document as JSON, or nil if a Filter would not find there what it finds in the document.
+func stored(doc *Document) json.RawMessage {
+	if doc == nil {
+		return nil
+	}
+	schema, err := foreign.Guard(doc.Info.ToJSONSchema)
+	if err != nil || schema != nil && !schemacheck.IsWritable(schema) {
+		return nil
+	}
+	text, _ := foreign.Guard(func() (json.RawMessage, error) { return json.Marshal(doc) })
+	if again := readDocument(text); again == nil || !reflect.DeepEqual(again.Info.Extra, doc.Info.Extra) {
+		return nil
+	}
+	return text
+}
+
+func readDocument(text json.RawMessage) *Document {
+	var doc Document
+	_, err := foreign.Guard(func() (any, error) { return nil, json.Unmarshal(text, &doc) })
+	if err != nil || len(text) > maxDocument || doc.Info == nil {
+		return nil
+	}
+	return &doc
 }
 
 // Bounds on what a session keeps of definitions. What does not fit is defined anew by each run.
 const (
-	maxSteps         = 8       // of a tool
-	maxAnchored      = 1_000   // tools
-	maxAnchoredBytes = 1 << 20 // of all tools
+	maxSteps         = 8        // of a tool
+	maxAnchored      = 1_000    // tools
+	maxAnchoredBytes = 1 << 20  // of all tools
+	maxDocument      = 16 << 10 // bytes of a stored Document
 )
 
 // size returns the bytes that count towards maxAnchoredBytes.

@@ -99,6 +99,9 @@ func TestSessionOfDefinitions(t *testing.T) {
 		{"without a name or steps", []string{`{}`, tool(""), tool("", step("{}")), tool("a"), b}, []string{b}},
 		{"too many steps", []string{tool("a", slices.Repeat([]string{step("{}")}, 9)...), b}, []string{b}},
 		{"too many tools", many, many[:1_000]},
+		{"documents that are none", []string{
+			strings.Replace(a, "{", `{"document":5,`, 1), strings.Replace(b, "{", `{"document":{"Info":{"has_params_one_of":true,"json_schema":{"type":null}}},`, 1),
+		}, []string{a, b}},
 		// What is not kept is defined anew, behind what is: nothing that came later may be kept.
 		{"too many bytes", []string{large, strings.Replace(large, "large", "larger", 1), b}, []string{large}},
 	} {

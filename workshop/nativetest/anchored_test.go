@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -276,23 +277,40 @@ func testAnchoredRights[M adk.MessageType](t *testing.T, a adapter[M], later []t
 	}
 }
 
-// Where there is a Filter, it is asked about a tool that is gone, before the conversation takes the definition back.
+// Where there is a Filter, it is asked about a tool that is gone, before the conversation takes the definition back: with
+// the Document that it knew, even after the Session was stored.
 func TestAnchoredTakesBackWithAFilter(t *testing.T) {
 	for _, a := range messageAdapters {
-		t.Run(a.name, func(t *testing.T) {
-			s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Filter: toolsearch.FilterTools(nil, []string{"*"})}}
-			server := provider.New(t, a.api, calls(selecting("get_weather")), provider.Say("Found."), calls(calling("get_weather")), provider.Say("Gone."))
-			ctx, m := toolsearch.WithLoaded(t.Context()), a.model(t, server)
-			said, err := drain(newRunner(t, m, s).Run(ctx, input[*schema.Message](s)))
-			require.NoError(t, err)
-			s.dynamic = catalog()[1:]
-			_, err = drain(newRunner(t, m, s).Run(ctx, slices.Concat(input[*schema.Message](s), said, input[*schema.Message](s))))
-			require.NoError(t, err)
-			last := lastBody(server.Requests())
-			assert.Contains(t, last, "Current weather of a city")
-			assert.Contains(t, last, "There is no tool named")
-			assert.Equal(t, a.api == provider.Messages, strings.Contains(last, "tool_removal"))
-		})
+		for _, isStored := range []bool{false, true} {
+			t.Run(fmt.Sprint(a.name, isStored), func(t *testing.T) {
+				var asked []toolsearch.Document
+				s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Filter: func(_ context.Context, d toolsearch.Document) bool {
+					asked = append(asked, d)
+					return true
+				}}, dynamic: catalog()}
+				server := provider.New(t, a.api, calls(selecting("get_weather")), provider.Say("Found."), calls(calling("get_weather")), provider.Say("Gone."))
+				session, m := toolsearch.NewSession(), a.model(t, server)
+				said, err := drain(newRunner(t, m, s).Run(toolsearch.WithSession(t.Context(), session), input[*schema.Message](s)))
+				require.NoError(t, err)
+				isWeather := func(d toolsearch.Document) bool { return d.Name == "get_weather" }
+				before := asked[slices.IndexFunc(asked, isWeather)]
+				if isStored {
+					text := testtools.Must(json.Marshal(session))(t)
+					session = toolsearch.NewSession()
+					require.NoError(t, json.Unmarshal(text, session))
+				}
+				s.dynamic, asked = catalog()[1:], nil
+				ctx := toolsearch.WithSession(t.Context(), session)
+				_, err = drain(newRunner(t, m, s).Run(ctx, slices.Concat(input[*schema.Message](s), said, input[*schema.Message](s))))
+				require.NoError(t, err)
+				last := lastBody(server.Requests())
+				assert.Contains(t, last, "Current weather of a city")
+				assert.Contains(t, last, "There is no tool named")
+				assert.Equal(t, a.api == provider.Messages, strings.Contains(last, "tool_removal"))
+				after := asked[slices.IndexFunc(asked, isWeather)]
+				assert.JSONEq(t, string(testtools.Must(json.Marshal(before))(t)), string(testtools.Must(json.Marshal(after))(t)))
+			})
+		}
 	}
 }
 
