@@ -121,18 +121,12 @@ func Cut(s string, limit int) string {
 
 // CutWords is Cut, but drops the last word if the limit would split it.
 func CutWords(s string, limit int) string {
-	if len(s) <= limit {
-		return s
+	cut := Cut(s, limit)
+	next, _ := utf8.DecodeRuneInString(s[len(cut):])
+	if i := strings.LastIndexFunc(cut, unicode.IsSpace); i > 0 && len(cut) < len(s) && !unicode.IsSpace(next) {
+		return cut[:i]
 	}
-	rest := s
-	s = Cut(s, limit)
-	if next, _ := utf8.DecodeRuneInString(rest[len(s):]); unicode.IsSpace(next) {
-		return s
-	}
-	if i := strings.LastIndexFunc(s, unicode.IsSpace); i > 0 {
-		return s[:i]
-	}
-	return s
+	return cut
 }
 
 // OneLine makes text from outside safe inside the library's own texts: at most limit bytes on one line, without control

@@ -77,19 +77,11 @@ func glob(pattern, text string) bool {
 	if !wild {
 		return pattern == text
 	}
-	text, ok := strings.CutPrefix(text, head)
-	if !ok {
-		return false
-	}
-	for {
-		part, more, wild := strings.Cut(rest, "*")
-		if !wild {
+	text, found := strings.CutPrefix(text, head)
+	for part := ""; found; _, text, found = strings.Cut(text, part) {
+		if part, rest, wild = strings.Cut(rest, "*"); !wild {
 			return strings.HasSuffix(text, part)
 		}
-		_, after, found := strings.Cut(text, part)
-		if !found {
-			return false
-		}
-		text, rest = after, more
 	}
+	return false
 }
