@@ -334,15 +334,14 @@ func IsHidden(r rune) bool {
 func Visible(s string, limit int) string {
 	var b strings.Builder
 	count := 0
-	for len(s) > 0 {
-		if count == limit {
+	for i, r := range s {
+		if count++; count > limit {
 			b.WriteString("…")
 			break
 		}
-		r, size := utf8.DecodeRuneInString(s)
 		switch {
-		case r == utf8.RuneError && size <= 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"): // an invalid byte
+			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case r == '\n', r == '\t', r == '\r':
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		case !IsHidden(r) && unicode.IsPrint(r):
@@ -352,8 +351,6 @@ func Visible(s string, limit int) string {
 		default:
 			fmt.Fprintf(&b, `\u%04x`, r)
 		}
-		s = s[size:]
-		count++
 	}
 	return b.String()
 }

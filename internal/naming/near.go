@@ -27,7 +27,7 @@ func NewNearIndex(names []string) *NearIndex {
 	for i, name := range names {
 		parts := JoinParts(name)
 		x.parts = append(x.parts, parts)
-		for gram := range trigrams(parts) {
+		for _, gram := range trigrams(parts) {
 			list := x.postings[gram]
 			if len(list) == 0 || list[len(list)-1] != int32(i) {
 				x.postings[gram] = append(list, int32(i))
@@ -37,15 +37,12 @@ func NewNearIndex(names []string) *NearIndex {
 	return x
 }
 
-func trigrams(s string) func(yield func([3]byte) bool) {
-	padded := "_" + s + "_"
-	return func(yield func([3]byte) bool) {
-		for i := 0; i+3 <= len(padded); i++ {
-			if !yield([3]byte{padded[i], padded[i+1], padded[i+2]}) {
-				return
-			}
-		}
+func trigrams(s string) (grams [][3]byte) {
+	padded := []byte("_" + s + "_")
+	for i := 3; i <= len(padded); i++ {
+		grams = append(grams, [3]byte(padded[i-3:i]))
 	}
+	return grams
 }
 
 // Near returns at most limit names like text, the best first. The whole name is like the text, or a run of as many of
@@ -53,7 +50,7 @@ func trigrams(s string) func(yield func([3]byte) bool) {
 func (x *NearIndex) Near(text string, limit int, allowed docset.Set) []string {
 	text = JoinParts(text)
 	shared := make([]uint16, len(x.names))
-	for gram := range trigrams(text) {
+	for _, gram := range trigrams(text) {
 		for _, i := range x.postings[gram] {
 			shared[i]++
 		}
@@ -86,8 +83,7 @@ func likeness(text, name string) float64 {
 	wanted := []rune(text)
 	whole := SimilarityAbove(wanted, []rune(name), 0)
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' })
-	width := strings.Count(text, "_") + 1
-	best := whole
+	best, width := whole, strings.Count(text, "_")+1
 	for i := 0; i+width <= len(parts); i++ {
 		run := strings.Join(parts[i:i+width], "_")
 		best = max(best, 0.9*SimilarityAbove(wanted, []rune(run), 0)+0.1*whole)
