@@ -218,11 +218,8 @@ func Bare(name, namespace string) string {
 
 // Prefix returns the part of a name that is its namespace's, or "" if there is none.
 func Prefix(name, namespace string) string {
-	if namespace == "" {
-		return ""
-	}
 	for _, prefix := range [...]string{"mcp__" + namespace + "__", namespace + "__"} {
-		if len(name) > len(prefix) && strings.HasPrefix(name, prefix) {
+		if namespace != "" && len(name) > len(prefix) && strings.HasPrefix(name, prefix) {
 			return prefix
 		}
 	}

@@ -59,10 +59,9 @@ func (p *Pattern) Matches(t *Tool) bool {
 			return true
 		}
 	}
-	if t.Name == p.text {
-		return true
-	}
 	switch {
+	case t.Name == p.text:
+		return true
 	case p.tag != "":
 		return slices.ContainsFunc(t.Tags, func(tag string) bool { return glob(p.tag, tag) })
 	case p.namespace != "":
