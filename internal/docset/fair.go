@@ -15,11 +15,8 @@ func Interleave[T any, K comparable](lists [][]T, key func(item T) K) []T {
 	}
 	for rank := range longest {
 		for _, list := range lists {
-			if rank >= len(list) {
-				continue
-			}
-			if k := key(list[rank]); !seen[k] {
-				seen[k] = true
+			if rank < len(list) && !seen[key(list[rank])] {
+				seen[key(list[rank])] = true
 				merged = append(merged, list[rank])
 			}
 		}

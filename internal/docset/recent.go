@@ -43,7 +43,9 @@ func (r *Recent[Key, Value]) Of(ctx context.Context, key Key, build func(ctx con
 			x.value, x.err = build(ctx)
 			if x.err != nil {
 				x.cancelled = ctx.Err() != nil
-				r.forget(x)
+				r.mu.Lock()
+				r.entries = slices.DeleteFunc(r.entries, func(other *entry[Key, Value]) bool { return other == x })
+				r.mu.Unlock()
 			}
 			close(x.done)
 			return x.value, x.err
@@ -75,10 +77,4 @@ func (r *Recent[Key, Value]) get(key Key) (x *entry[Key, Value], isMine bool) {
 	}
 	r.entries = slices.Delete(r.entries, 0, max(0, len(r.entries)-max(0, r.most)))
 	return x, isMine
-}
-
-func (r *Recent[Key, Value]) forget(x *entry[Key, Value]) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.entries = slices.DeleteFunc(r.entries, func(other *entry[Key, Value]) bool { return other == x })
 }
