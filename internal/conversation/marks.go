@@ -57,10 +57,8 @@ func Remembered(t *schema.ToolInfo) string {
 
 func marked(info *schema.ToolInfo, key, value string) *schema.ToolInfo {
 	copied := *info
-	copied.Extra = maps.Clone(info.Extra)
-	if copied.Extra == nil {
-		copied.Extra = make(map[string]any, 1)
-	}
+	copied.Extra = make(map[string]any, len(info.Extra)+1)
+	maps.Copy(copied.Extra, info.Extra)
 	copied.Extra[key] = value
 	return &copied
 }
