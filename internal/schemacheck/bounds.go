@@ -175,11 +175,10 @@ type budget int
 // spend counts the steps of a schema with a value, until the budget is spent. Uneval says that the validator records
 // which items and properties of the value the schema looks at.
 func (b *budget) spend(s *jsonschema.Schema, value any, depth int, uneval bool) {
-	if *b < 0 {
-		return
-	}
 	if s.DynamicRef != nil || s.RecursiveRef != nil {
 		*b = -1 // their targets are known only during validation
+	}
+	if *b < 0 {
 		return
 	}
 	visit := 1
@@ -260,8 +259,7 @@ func ownCost(s *jsonschema.Schema) int {
 
 // work is how often more than a visit's copy a schema looks at a value.
 func work(s *jsonschema.Schema) (times int) {
-	patterns := append(slices.Collect(maps.Keys(s.PatternProperties)), s.Pattern)
-	for _, pattern := range patterns {
+	for _, pattern := range append(slices.Collect(maps.Keys(s.PatternProperties)), s.Pattern) {
 		if sized, ok := pattern.(*sizedPattern); ok {
 			times += patternWork * sized.size
 		}

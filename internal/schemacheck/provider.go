@@ -108,7 +108,7 @@ func branches(s *jsonschema.Schema) []*jsonschema.Schema {
 func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 	copied := *s
 	copied.AnyOf, copied.OneOf, copied.AllOf, copied.Not = nil, nil, nil, nil
-	copied.Properties, copied.Required = jsonschema.NewProperties(), slices.Clone(s.Required)
+	copied.Properties, copied.Required = jsonschema.NewProperties(), nil
 	read, required := make(map[*jsonschema.Schema]bool), make(map[string]bool)
 	for i, branch := range append([]*jsonschema.Schema{s}, branches(s)...) {
 		if branch != nil && i > 0 {
@@ -125,15 +125,13 @@ func withoutChoice(s *jsonschema.Schema) *jsonschema.Schema {
 				copied.Properties.Set(pair.Key, pair.Value)
 			}
 		}
-		if 0 < i && i <= len(s.AllOf) {
-			copied.Required = append(copied.Required, branch.Required...)
+		for _, name := range branch.Required {
+			if i <= len(s.AllOf) && !required[name] {
+				required[name] = true
+				copied.Required = append(copied.Required, name)
+			}
 		}
 	}
-	copied.Required = slices.DeleteFunc(copied.Required, func(name string) bool {
-		again := required[name]
-		required[name] = true
-		return again
-	})
 	return &copied
 }
 

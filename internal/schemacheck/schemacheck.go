@@ -75,10 +75,7 @@ const (
 // which come in the order of their names. Unchecked says why the arguments were not checked against the schema: the
 // schema is wrong, something is beyond the bounds, or ctx is done. problem is then empty.
 func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, arguments string) (problem string, unchecked error) {
-	marks := 0
-	for _, mark := range [...]string{",", "{", "["} {
-		marks += strings.Count(arguments, mark)
-	}
+	marks := strings.Count(arguments, ",") + strings.Count(arguments, "{") + strings.Count(arguments, "[")
 	if len(arguments) > maxArgumentBytes || marks > maxArgumentMarks {
 		return "", errLargeArguments
 	}
