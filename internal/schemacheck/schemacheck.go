@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -52,9 +53,8 @@ var (
 // A Checker holds the compiled schemas of a catalog, each compiled when it is first needed. It is safe for concurrent
 // use, and no call waits for the schema of another tool.
 type Checker struct {
-	mu   sync.Mutex
-	kept map[int]*checked // by document
-	size int              // of the schemas in kept, in bytes
+	kept sync.Map     // document -> *checked
+	size atomic.Int64 // of the schemas in kept, in bytes
 }
 
 // checked is a tool whose arguments are checked. What goes through the gate reads and writes the fields.
@@ -93,18 +93,18 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 	case given.digits > maxNumberDigits:
 		return errLongNumber.Error(), nil
 	}
-	t := c.of(doc)
+	kept, _ := c.kept.LoadOrStore(doc, &checked{gate: make(foreign.Gate, 1)})
+	t := kept.(*checked)
 	timed, cancel := context.WithTimeout(ctx, maxDuration)
 	defer cancel()
 	problem, unchecked = foreign.Through(timed, t.gate, func(context.Context) (string, error) {
 		if t.schema == nil && t.err == nil {
 			size, err := foreign.Guard(func() (int, error) { return t.read(info) })
 			t.err = err
-			c.mu.Lock()
-			if c.size += size + minKept; c.size > maxKept {
-				c.kept, c.size = nil, 0
+			if c.size.Add(int64(size)+minKept) > maxKept {
+				c.kept.Clear()
+				c.size.Store(0)
 			}
-			c.mu.Unlock()
 		}
 		if t.err != nil {
 			return "", t.err
@@ -119,18 +119,6 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 		unchecked = errCostly
 	}
 	return problem, unchecked
-}
-
-func (c *Checker) of(doc int) *checked {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.kept == nil {
-		c.kept = make(map[int]*checked)
-	}
-	if c.kept[doc] == nil {
-		c.kept[doc] = &checked{gate: make(foreign.Gate, 1)}
-	}
-	return c.kept[doc]
 }
 
 const schemaURL = "tool:///parameters" // the address of each schema
