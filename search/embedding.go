@@ -220,12 +220,9 @@ func (x *embeddingIndex) embed(ctx context.Context, text string) ([]float32, err
 	return answers[0], nil
 }
 
-// cosine returns 0 for a tool without a text.
+// cosine returns 0 for a tool without a text, whose vector has no numbers.
 func (x *embeddingIndex) cosine(vector []float32, doc int) float64 {
-	if x.vectors[doc] == nil {
-		return 0
-	}
-	return float64(vectors.Dot(vector, x.vectors[doc]))
+	return float64(vectors.Dot(x.vectors[doc], vector))
 }
 
 // Explain implements Explainer. It calls the Embedder unless the query is a recent one.
