@@ -255,7 +255,15 @@ func (x *retrieverIndex) ask(ctx context.Context, q Query, text string, depth in
 func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, ranked bool) {
 	all := make([]retrieved, 0, len(documents))
 	for _, document := range documents {
-		if doc, ok := x.toolOf(document); ok && x.searches(doc) {
+		if document == nil {
+			continue
+		}
+		doc, ok := x.byKey[document.ID]
+		if !ok {
+			name, _ := document.MetaData[MetaName].(string)
+			doc, ok = x.byKey[name]
+		}
+		if ok && x.searches(doc) {
 			all = append(all, retrieved{doc: doc, rank: len(all) + 1, score: document.Score()})
 		}
 	}
@@ -273,23 +281,7 @@ func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, r
 
 // areScores reports whether the engine's scores count: all are positive numbers, and they are not distances.
 func areScores(hits []retrieved) bool {
-	growing := true
-	for i, hit := range hits {
-		if !(hit.score > 0) || math.IsInf(hit.score, 0) {
-			return false
-		}
-		growing = growing && (i == 0 || hit.score >= hits[i-1].score)
-	}
-	return !growing || len(hits) == 0 || hits[0].score == hits[len(hits)-1].score
-}
-
-func (x *retrieverIndex) toolOf(document *schema.Document) (doc int, ok bool) {
-	if document == nil {
-		return 0, false
-	}
-	if doc, ok = x.byKey[document.ID]; !ok {
-		name, _ := document.MetaData[MetaName].(string)
-		doc, ok = x.byKey[name]
-	}
-	return doc, ok
+	isInvalid := func(hit retrieved) bool { return !(hit.score > 0) || math.IsInf(hit.score, 0) }
+	isGrowing := slices.IsSortedFunc(hits, func(a, b retrieved) int { return cmp.Compare(a.score, b.score) })
+	return !slices.ContainsFunc(hits, isInvalid) && (!isGrowing || len(hits) == 0 || hits[0].score == hits[len(hits)-1].score)
 }
