@@ -62,18 +62,14 @@ func (z *Analyzer) Append(terms []int32, text string) []int32 {
 			if words > 1 {
 				z.appendWhole(text[start:i], from, len(terms))
 			}
-			words = 0
+			if words = 0; class == Ideograph {
+				terms = z.AppendIdeographs(terms, text[i:end])
+			}
 		} else {
 			if words == 0 {
 				start, from = i, len(terms)
 			}
 			words++
-		}
-		switch class {
-		case NoLetter:
-		case Ideograph:
-			terms = z.AppendIdeographs(terms, text[i:end])
-		default:
 			if n := z.Number(text[i:end], class); n != NoTerm {
 				terms = append(terms, n)
 			}
