@@ -132,11 +132,7 @@ func (b *Notebook) Sync(names []string) (unloaded []string) {
 	for _, name := range names {
 		now[name] = true
 	}
-	for name := range b.session {
-		if !now[name] {
-			unloaded = append(unloaded, name)
-		}
-	}
+	unloaded = slices.DeleteFunc(slices.Collect(maps.Keys(b.session)), func(name string) bool { return now[name] })
 	b.session = now
 	return unloaded
 }
