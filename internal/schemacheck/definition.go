@@ -297,9 +297,7 @@ func (w *printer) value(v reflect.Value) {
 			w.value(inner)
 		}
 	default:
-		text, err := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(v.Interface()) })
-		if err == nil {
-			w.hash.Write(text)
-		}
+		text, _ := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(v.Interface()) }) // nil with an error
+		w.hash.Write(text)
 	}
 }
