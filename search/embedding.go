@@ -194,8 +194,7 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 }
 
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
-	text := strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " ")
-	text = strings.TrimSpace(text)
+	text := strings.TrimSpace(strings.ToValidUTF8(naming.CutRunes(q.text(), maxEmbeddingText), " "))
 	if err := ctx.Err(); err != nil || text == "" || x.dimensions == 0 {
 		return nil, err
 	}

@@ -102,11 +102,7 @@ const (
 // there is none. i is not inside a word.
 func NextIdentifier(text string, i int) (start, end int) {
 	for i < len(text) {
-		if c := text[i]; byteClasses[c] == NoLetter || c >= 0x80 {
-			i++
-			continue
-		}
-		end := asciiRunEnd(text, i)
+		end := max(asciiRunEnd(text, i), i+1) // of a run, or of another character's first byte
 		if !isIdentifier(text[i:end]) && !beginsWithUUID(text[i:]) {
 			i = end
 			continue
@@ -146,10 +142,7 @@ func isIdentifier(run string) bool {
 // beginsWithUUID reports whether a text begins with a UUID, written with hyphens.
 func beginsWithUUID(text string) bool {
 	const length = len("00000000-0000-0000-0000-000000000000")
-	if len(text) < length || len(text) > length && isASCIIWord(text[length]) {
-		return false
-	}
-	return text[8] == '-' && uuid.Validate(text[:length]) == nil
+	return len(text) >= length && text[8] == '-' && asciiRunEnd(text, length) == length && uuid.Validate(text[:length]) == nil
 }
 
 // IsSingleLetter reports whether a term is a letter from A to Z.
