@@ -238,17 +238,11 @@ func (c scope) lookup(name string) (doc int, ok bool) {
 	if doc, ok = c.docNamed(name); ok {
 		return doc, true
 	}
-	found := -1
-	for _, doc := range c.byFolded[naming.Fold(name)] {
-		switch {
-		case !c.has(doc):
-		case found >= 0:
-			return 0, false
-		default:
-			found = doc
-		}
+	found := slices.DeleteFunc(slices.Clone(c.byFolded[naming.Fold(name)]), func(doc int) bool { return !c.has(doc) })
+	if len(found) != 1 {
+		return 0, false
 	}
-	return max(found, 0), found >= 0
+	return found[0], true
 }
 
 // Explain says how the tool of that name scores for a keyword query, or which demand of the query it does not meet. It
