@@ -206,12 +206,9 @@ func (r *reminder) ensure(t *transcript) {
 	if placed {
 		return
 	}
-	t.insertAt = at
+	t.insertAt, t.inserted = at, &view{user: true, text: r.text, extra: map[string]any{reminderMark: r.tool}}
 	if r.position == ReminderInstruction {
-		t.inserted = &view{system: true}
-		r.setSystem(t.inserted, r.text, true)
-	} else {
-		t.inserted = &view{user: true, text: r.text, extra: map[string]any{reminderMark: r.tool}}
+		t.inserted = &view{system: true, text: r.text, extra: map[string]any{systemMark + r.tool: r.tool}}
 	}
 }
 
