@@ -18,8 +18,6 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 )
 
-// A run of an agent.
-
 // run is the state of the middleware during a run of an agent, from its start or resumption to its end. A session is
 // the only changing state that runs may share.
 type run struct {

@@ -149,11 +149,10 @@ func (e *editions) update(ctx context.Context, mine sources.Callers) {
 		if change == nil || done == nil || !begins && !change.IsFirst {
 			return
 		}
-		wait := time.Duration(0) // until it ends
-		if !change.IsFirst {
-			wait = sources.Grace
+		waiting, cancel := context.WithTimeout(ctx, sources.Grace)
+		if change.IsFirst { // until it ends
+			waiting = ctx
 		}
-		waiting, cancel := foreign.WithTimeout(ctx, wait)
 		select {
 		case <-done:
 		case <-waiting.Done():
