@@ -281,7 +281,7 @@ func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, r
 
 // areScores reports whether the engine's scores count: all are positive numbers, and they are not distances.
 func areScores(hits []retrieved) bool {
-	isInvalid := func(hit retrieved) bool { return !(hit.score > 0) || math.IsInf(hit.score, 0) }
-	isGrowing := slices.IsSortedFunc(hits, func(a, b retrieved) int { return cmp.Compare(a.score, b.score) })
-	return !slices.ContainsFunc(hits, isInvalid) && (!isGrowing || len(hits) == 0 || hits[0].score == hits[len(hits)-1].score)
+	isWrong := func(hit retrieved) bool { return !(hit.score > 0) || math.IsInf(hit.score, 0) }
+	grows := slices.IsSortedFunc(hits, func(a, b retrieved) int { return cmp.Compare(a.score, b.score) })
+	return !slices.ContainsFunc(hits, isWrong) && (!grows || len(hits) == 0 || hits[0].score == hits[len(hits)-1].score)
 }

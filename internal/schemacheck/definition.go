@@ -297,7 +297,7 @@ func (w *printer) value(v reflect.Value) {
 			w.value(inner)
 		}
 	default:
-		text, _ := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(v.Interface()) }) // nil with an error
+		text, _ := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(v.Interface()) }) // or nil
 		w.hash.Write(text)
 	}
 }

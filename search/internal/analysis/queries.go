@@ -141,8 +141,8 @@ func isIdentifier(run string) bool {
 
 // beginsWithUUID reports whether a text begins with a UUID, written with hyphens.
 func beginsWithUUID(text string) bool {
-	const length = len("00000000-0000-0000-0000-000000000000")
-	return len(text) >= length && text[8] == '-' && asciiRunEnd(text, length) == length && uuid.Validate(text[:length]) == nil
+	const size = len("00000000-0000-0000-0000-000000000000")
+	return len(text) >= size && text[8] == '-' && asciiRunEnd(text, size) == size && uuid.Validate(text[:size]) == nil
 }
 
 // IsSingleLetter reports whether a term is a letter from A to Z.
