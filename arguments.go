@@ -34,13 +34,10 @@ func readRequest(arguments string, keys ...string) searchRequest {
 		return request
 	}
 	value, ok := modeljson.Read(arguments)
-	if !ok {
-		return searchRequest{unreadable: true}
-	}
 	object, isObject := value.(map[string]any)
 	if !isObject {
-		queries, ok := modeljson.Texts(value, maxQueries)
-		return searchRequest{queries: queries, unreadable: !ok}
+		queries, areTexts := modeljson.Texts(value, maxQueries)
+		return searchRequest{queries: queries, unreadable: !ok || !areTexts}
 	}
 	if s := standInOf(object); s != nil {
 		return searchRequest{stand: s}
@@ -135,10 +132,7 @@ func readDispatch(text string) (tool, arguments string) {
 		return strings.TrimSpace(exact.Name), string(exact.Arguments)
 	}
 	value, _ := modeljson.Read(text)
-	object, isObject := value.(map[string]any)
-	if !isObject {
-		return "", ""
-	}
+	object, _ := value.(map[string]any) // nil has no keys
 	tool, _ = modeljson.First(object, "name", "tool_name", "tool").(string)
 	arguments = "{}"
 	switch given := modeljson.First(object, "arguments", "args", "parameters", "params", "input").(type) {
