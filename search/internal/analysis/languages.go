@@ -221,13 +221,11 @@ func (f *Languages) compound(parts [][]int32, word string) [][]int32 {
 	for i := minStemLength; i <= len(word)-minRestLength; i++ {
 		begins, ends := stems[germanStem(word[:i])], stems[germanStem(word[i:])]
 		length := 0
-		switch {
-		case begins != nil && ends != nil:
-			length = len(word)
-		case begins != nil:
+		if begins != nil {
 			length = i
-		case ends != nil:
-			length = len(word) - i
+		}
+		if ends != nil {
+			length += len(word) - i
 		}
 		if length > longest {
 			longest, at, first, last = length, i, begins, ends
