@@ -262,6 +262,9 @@ func trimNames(names []string, budget int) []string {
 // definitionOf returns a definition that fits so many bytes. The parameters take at most half of them.
 func definitionOf(info *schema.ToolInfo, budget int) definition {
 	d := definition{Name: info.Name, Parameters: json.RawMessage(schemacheck.JSON(info))}
+	if d.isCut = len(d.Parameters) > budget/2; d.isCut {
+		d.Parameters = json.RawMessage(schemacheck.Short(info, maxParameterText))
+	}
 	if len(d.Parameters) > budget/2 {
 		d.Parameters = json.RawMessage(`{"type":"object"}`)
 	}
@@ -271,6 +274,16 @@ func definitionOf(info *schema.ToolInfo, budget int) definition {
 		d.Description = naming.Cut(d.Description, left/maxEscaped)
 	}
 	return d
+}
+
+// cut cuts the texts of a definition to so many bytes.
+func (d *definition) cut(info *schema.ToolInfo, description, parameter int) {
+	before := len(d.Description) + len(d.Parameters)
+	d.Description = naming.ShortLine(d.Description, description)
+	if short := schemacheck.Short(info, parameter); len(short) < len(d.Parameters) {
+		d.Parameters = json.RawMessage(short)
+	}
+	d.isCut = d.isCut || len(d.Description)+len(d.Parameters) < before
 }
 
 const maxEscaped = 6 // bytes that JSON writes for one byte, at most
@@ -306,10 +319,14 @@ type foundDefinitions struct {
 	Tool *definition `json:"tool,omitempty"` // the tool called with wrong arguments
 }
 
-// Of what several queries found, the model needs little, and mostly the best of each. So texts are cut: of about one match
-// for each query to these lengths, and those of parameters left out of the others. The definitions are valid for the same
-// arguments, and a call with wrong arguments is answered with the whole schema.
-const maxOtherDescription, maxParameterText = 80, 80 // bytes; a best match has maxBriefDescription
+// Of what several queries found, the model needs little, and mostly the best of each. So in a long answer texts are cut:
+// of about one match for each query to these lengths, and those of parameters left out of the others. The definitions are
+// valid for the same arguments, and a call with wrong arguments is answered with the whole schema.
+const (
+	maxWhole            = 2 << 10 // bytes of definitions in an answer that is not long
+	maxOtherDescription = 80      // bytes; a best match has maxBriefDescription
+	maxParameterText    = 80      // bytes
+)
 
 func (h *host) definitionsTool() *metaTool {
 	define := func(r *run, m Match, t trace) definition {
@@ -320,20 +337,20 @@ func (h *host) definitionsTool() *metaTool {
 	sizeOf := func(r *run, m Match, t trace) int { return len(toJSON(define(r, m, t))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, t trace) string {
 		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, help: helpOf(result, t)}
-		matches, isCut := make([]definition, len(result.Matches)), false
+		matches, size, isCut := make([]definition, len(result.Matches)), 0, false
 		for i, m := range result.Matches {
-			d := define(r, m, t)
-			if matches[i] = d; d.FoundBy != "" {
-				does, texts := maxBriefDescription, maxParameterText
-				if i >= t.ranked {
-					does, texts = maxOtherDescription, 0
+			matches[i] = define(r, m, t)
+			size += len(toJSON(matches[i]))
+		}
+		for i, m := range result.Matches {
+			if d := &matches[i]; d.FoundBy != "" && size > maxWhole {
+				if i < t.ranked {
+					d.cut(m.Info, maxBriefDescription, maxParameterText)
+				} else {
+					d.cut(m.Info, maxOtherDescription, 0)
 				}
-				d.Description = naming.ShortLine(d.Description, does)
-				if short := schemacheck.Short(m.Info, texts); len(short) < len(d.Parameters) {
-					d.Parameters = json.RawMessage(short)
-				}
-				isCut, matches[i] = isCut || len(toJSON(d)) < len(toJSON(matches[i])), d
 			}
+			isCut = isCut || matches[i].isCut
 		}
 		if isCut {
 			found.Message = strings.TrimSpace(found.Message + " " + h.prompt.Text("in-short"))

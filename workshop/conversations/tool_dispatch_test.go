@@ -429,6 +429,19 @@ func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
 	}
 }
 
+// Of parameters that take more than their half of an answer, texts are cut; a call can still be written by what is left.
+func TestLongTextsOfParametersAreCut(t *testing.T) {
+	long := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties()}
+	for i := range 20 {
+		long.Properties.Set(fmt.Sprint("title_", i), &jsonschema.Schema{Type: "string", Description: fmt.Sprint(i, strings.Repeat(" words", 400))})
+	}
+	config := toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("remote", long)}, Protocol: toolsearch.ProtocolDispatch}
+	text := running(t, way{}, config)(searching(`{"query":"remote"}`)).result(t, "call_1")
+	assert.Contains(t, text, `"title_19":{"description":"19 words words words`)
+	assert.Contains(t, text, "Texts are cut")
+	assert.Less(t, len(text), 5_000)
+}
+
 // A definition that was made in Go can contain itself. Its tool can be found and called.
 func TestEndlessDefinition(t *testing.T) {
 	for _, p := range []toolsearch.Protocol{toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch} {
