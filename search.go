@@ -106,7 +106,7 @@ func (c scope) filter() func(doc int) bool {
 // When the time of limited is up, the result is what was found by then, and the trace's failure says so. The error is a
 // failure that find could not recover from, or that of ctx.
 func (c scope) find(ctx, limited context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
-	lists := make([][]Match, 0, 1)
+	lists, selected := make([][]Match, 0, 1), [][]Match(nil)
 	var missed []string // keywords of the queries that found nothing
 	var trace trace
 	result := &Result{}
@@ -123,6 +123,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			matches, missing := c.selectNames(list)
 			blank = blank && len(matches)+len(missing) == 0
 			lists, places = append(lists, matches), places+len(matches)
+			selected = append(selected, matches)
 			result.Total += len(matches)
 			result.NotFound = append(result.NotFound, missing...)
 			continue
@@ -172,6 +173,9 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			trace.found(matches, text)
 		}
 		result.Total, places = result.Total+total, places+len(matches)
+	}
+	for _, m := range slices.Concat(selected...) { // asked for by name, whatever else finds it
+		delete(trace.foundBy, m.Info.Name)
 	}
 	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
 	if free := places - len(result.Matches); free > 0 && !c.cutsOff {

@@ -62,8 +62,12 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 	for _, name := range s.Loaded() {
 		list = append(list, name)
 	}
+	left := maxAnchoredBytes // for Documents
 	for _, tool := range s.definitions() {
-		tool.Document = stored(tool.doc)
+		if tool.Document = stored(tool.doc); len(tool.Document) > left {
+			tool.Document = nil
+		}
+		left -= len(tool.Document)
 		list = append(list, tool)
 	}
 	return json.Marshal(list)
@@ -117,6 +121,10 @@ func (s *Session) define(name string, doc *Document, isFiltered bool, step ancho
 	}
 	if doc != nil && tool.Namespace != doc.Namespace { // of another group
 		tool = anchored{Name: name, Namespace: doc.Namespace}
+	}
+	if isFiltered && doc != nil && tool.doc == nil && tool.Hash == hashOfTool(doc.Info) { // nobody asked before, or it was not stored
+		tool.doc = doc
+		s.keep(tool)
 	}
 	n := len(tool.Steps)
 	isSame := n > 0 && tool.Steps[n-1].JSON == step.JSON
@@ -188,8 +196,11 @@ func stored(doc *Document) json.RawMessage {
 
 func readDocument(text json.RawMessage) *Document {
 	var doc Document
+	if len(text) > maxDocument {
+		return nil
+	}
 	_, err := foreign.Guard(func() (any, error) { return nil, json.Unmarshal(text, &doc) })
-	if err != nil || len(text) > maxDocument || doc.Info == nil {
+	if err != nil || doc.Info == nil {
 		return nil
 	}
 	return &doc

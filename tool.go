@@ -342,9 +342,10 @@ func (h *host) definitionsTool() *metaTool {
 			matches[i] = define(r, m, t)
 			size += len(toJSON(matches[i]))
 		}
+		best := t.ranked
 		for i, m := range result.Matches {
 			if d := &matches[i]; d.FoundBy != "" && size > maxWhole {
-				if i < t.ranked {
+				if best--; best >= 0 {
 					d.cut(m.Info, maxBriefDescription, maxParameterText)
 				} else {
 					d.cut(m.Info, maxOtherDescription, 0)

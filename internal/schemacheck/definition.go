@@ -79,10 +79,17 @@ func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 	return &copied
 }
 
-// Short is JSON with texts of at most so many bytes, and without titles and examples.
+// Short is JSON with texts of at most so many bytes, and without titles and examples. A schema that cannot be read again
+// as it was written stays as it is.
 func Short(info *schema.ToolInfo, most int) string {
-	s, _ := Read([]byte(JSON(info))) // it is a schema
-	text, _ := sonic.ConfigStd.MarshalToString(shorten(s, most))
+	text := JSON(info)
+	s, err := Read([]byte(text))
+	if again, _ := sonic.ConfigStd.MarshalToString(s); err != nil || again != text {
+		return text
+	}
+	if short, _ := sonic.ConfigStd.MarshalToString(shorten(s, most)); strings.HasPrefix(short, "{") {
+		return short
+	}
 	return text
 }
 

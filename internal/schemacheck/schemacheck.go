@@ -102,8 +102,8 @@ func (c *Checker) Problem(ctx context.Context, doc int, info *schema.ToolInfo, a
 			size, err := foreign.Guard(func() (int, error) { return t.read(info) })
 			t.err = err
 			if c.size.Add(int64(size)+minKept) > maxKept {
-				c.kept.Clear()
 				c.size.Store(0)
+				c.kept.Clear()
 			}
 		}
 		if t.err != nil {

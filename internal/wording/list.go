@@ -264,8 +264,8 @@ const (
 	nameWeight    = 3      // of a word in a tool's name; one in its description counts once
 )
 
-// eachWord calls use for the words of at least three bytes but stop words, with a key in which case and number do not matter. Two
-// neighbours among Chinese characters are a word.
+// eachWord calls use for the words of at least three bytes that are no stop words, with a key in which case and number
+// do not matter. Two neighbours among Chinese characters are a word.
 func eachWord(text string, use func(key, word string)) {
 	for rest := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		for len(rest) >= 3 {

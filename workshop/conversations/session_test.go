@@ -101,7 +101,8 @@ func TestSessionOfDefinitions(t *testing.T) {
 		{"too many tools", many, many[:1_000]},
 		{"documents that are none", []string{
 			strings.Replace(a, "{", `{"document":5,`, 1), strings.Replace(b, "{", `{"document":{"Info":{"has_params_one_of":true,"json_schema":{"type":null}}},`, 1),
-		}, []string{a, b}},
+			strings.Replace(large, "{", `{"document":{"Info":{"desc":"`+strings.Repeat("x", 20_000)+`"}},`, 1),
+		}, []string{a, b, large}},
 		// What is not kept is defined anew, behind what is: nothing that came later may be kept.
 		{"too many bytes", []string{large, strings.Replace(large, "large", "larger", 1), b}, []string{large}},
 	} {

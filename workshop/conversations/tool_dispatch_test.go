@@ -394,17 +394,14 @@ func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
 			testtools.Must(validator.UnmarshalJSON(strings.NewReader(arguments)))(t)) == nil
 	}
 	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolDispatch, MaxResults: 10}
-	for query, isCut := range map[string]bool{`"exchange"`: false, `["exchange","exchange 1"]`: true} {
+	// Of several queries, the texts of the best match of each stay, and those of a tool asked for by name.
+	for query, whole := range map[string]int{`"exchange"`: 10, `["exchange","exchange 1"]`: 2, `["exchange","exchange 1","select:exchange_9"]`: 3} {
 		text := running(t, way{}, config)(searching(`{"query":`+query+`}`)).result(t, "call_1")
 		for _, once := range []string{`"150"`, "The account that is billed"} {
 			assert.Equal(t, 1, strings.Count(text, once), "%s in an answer of %d bytes", once, len(text))
 		}
-		texts := 10 // a parameter with a reference of its own stays
-		if isCut {  // those of the best match of each query stay
-			texts = 2
-		}
-		assert.Equal(t, texts, strings.Count(text, "at the very least"), query)
-		assert.Equal(t, isCut, strings.Contains(text, "Texts are cut"), query)
+		assert.Equal(t, whole, strings.Count(text, "at the very least"), "%s: a parameter with a reference of its own", query)
+		assert.Equal(t, whole < 10, strings.Contains(text, "Texts are cut"), query)
 		var answer struct {
 			Shared  json.RawMessage
 			Matches []struct {
