@@ -116,7 +116,7 @@ func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) 
 // query.
 func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	n := s.x.namespaces
-	isEvidence := n != nil && len(n.tools) > 2 && s.isLong()
+	isEvidence := n != nil && len(n.tools) > 2 && s.isLonger(evidenceLength)
 	if n == nil || n.descriptions == nil && !isEvidence {
 		return l, nil
 	}
@@ -144,19 +144,4 @@ func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 		}
 	})
 	return l, err
-}
-
-// isLong reports whether the query is more than evidenceLength words long. Two Chinese characters count as
-// a word, and pairs of characters do not count.
-func (s *bm25Scratch) isLong() bool {
-	halves := 0
-	for _, n := range s.texts {
-		switch s.words[n].script {
-		case alphabetic:
-			halves += 2
-		case ideographic:
-			halves++
-		}
-	}
-	return halves > 2*evidenceLength
 }

@@ -19,7 +19,12 @@ import (
 //
 //	create issue   ->   creat:1, issu:1 | ticket:0.2 related
 
-const noTerm = analysis.NoTerm
+const (
+	noTerm = analysis.NoTerm
+
+	longTaskLength      = 75  // words of a query; a longer one does without its commonest words
+	minLongTaskPostings = 100 // of the words of such a query, over few tools
+)
 
 // A bm25Query is a query that was read. The reader owns its memory, so it lasts until the next read.
 type bm25Query struct {
@@ -249,7 +254,44 @@ func (r *bm25Reader) weigh() {
 		r.addWhole(w.Term)
 	}
 	r.readSentences()
-	r.addJoined()
+	if r.addJoined(); r.isLonger(longTaskLength) {
+		r.leaveOutCommon()
+	}
+}
+
+// leaveOutCommon empties the groups with the most postings until a long task reads two postings for three tools: its rare words
+// say more about what it wants than its common ones. Characters are all common, so they do not count.
+func (r *bm25Reader) leaveOutCommon() {
+	groups, left := r.query.groups, max(minLongTaskPostings, len(r.x.docs)*2/3)
+	postings, order := make([]int, len(groups)), make([]int, len(groups))
+	for at, group := range groups {
+		order[at] = at
+		for _, term := range group.terms {
+			if scriptOf(r.x.Terms[term.id]) == alphabetic {
+				postings[at] += len(r.x.List(term.id))
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return postings[a] - postings[b] })
+	for i, at := range order {
+		if left -= postings[at]; left < 0 && i > 0 {
+			groups[at].terms = groups[at].terms[:0]
+		}
+	}
+}
+
+// isLonger reports whether the query has more words. Two Chinese characters are a word, and pairs do not count.
+func (r *bm25Reader) isLonger(words int) bool {
+	halves := 0
+	for _, n := range r.texts {
+		switch r.words[n].script {
+		case alphabetic:
+			halves += 2
+		case ideographic:
+			halves++
+		}
+	}
+	return halves > 2*words
 }
 
 // addPhrases adds the Chinese words for several words from place i on.
@@ -270,8 +312,8 @@ func (r *bm25Reader) addJoined() {
 		}
 		word := r.analyzer.Terms[first] + r.analyzer.Terms[second]
 		id, known := r.x.IDs[word]
-		if !known {
-			id, known = r.x.IDs[strings.TrimSuffix(word, "e")] // see letters.Split
+		if stem, isCut := strings.CutSuffix(word, "e"); isCut && !known { // see letters.Split
+			id, known = r.x.IDs[stem]
 		}
 		if known {
 			r.begin("")

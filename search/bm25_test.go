@@ -347,6 +347,28 @@ func TestBM25Sentences(t *testing.T) {
 	}
 }
 
+// A task of more than 75 words does without a word that more than half of the tools have, unless it is the only one.
+func TestBM25LeavesCommonWordsOutOfLongTasks(t *testing.T) {
+	docs := []search.Document{doc("open_ledger", "Opens a record")}
+	for i := range 599 {
+		docs = append(docs, doc(fmt.Sprintf("tool_%d", i), "A record"))
+	}
+	s := searcherOf(t, search.BM25, docs...)
+	for _, tt := range []struct {
+		query string
+		want  bool // whether "record" counts
+	}{
+		{"ledger record " + strings.Repeat("zebra ", 73), true},
+		{"ledger record " + strings.Repeat("zebra ", 74), false},
+		{"record " + strings.Repeat("zebra ", 75), true},
+	} {
+		assert.Equal(t, tt.want, strings.Contains(explained(t, s, search.ParseQuery(tt.query), 0).String(), "record"), tt.query)
+	}
+	hits := testtools.Must(find(t.Context(), s, search.ParseQuery("ledger record "+strings.Repeat("zebra ", 74))))(t)
+	require.Len(t, hits, 1)
+	assert.Equal(t, 0, hits[0].Doc)
+}
+
 func ExampleBM25() {
 	ctx := context.Background()
 	catalog, err := toolsearch.NewCatalogFromInfos(ctx, []*schema.ToolInfo{

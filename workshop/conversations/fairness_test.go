@@ -426,7 +426,7 @@ func TestSettingsOverTasks(t *testing.T) {
 		{"BM25, three results", toolsearch.Config{Index: toolsearch.BM25, MaxResults: 3}, 0, 82, 19.7, 94, 14},
 		{"BM25, ten results", toolsearch.Config{Index: toolsearch.BM25, MaxResults: 10}, 0, 95, 59.1, 98, 17},
 		{"Hybrid", toolsearch.Config{Index: hybrid}, 0, 91, 34.5, 96, 16},
-		{"Hybrid, Preselect", toolsearch.Config{Index: hybrid, Preselect: 10}, 49, 94, 44.5, 97, 18},
+		{"Hybrid, Preselect", toolsearch.Config{Index: hybrid, Preselect: 10}, 58, 94, 44.5, 97, 17},
 		{"Dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, 0, 89, 21.9, 97, 17},
 		{"Dispatch, three results", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, MaxResults: 3}, 0, 82, 16.1, 94, 14},
 	} {
