@@ -21,37 +21,54 @@ const (
 	maxRelated    = 8   // such names in one answer
 	maxDistance   = 200 // visible tools on either side of a match that may be its neighbours
 	maxCalled     = 20  // tools that the conversation called last, about which co-use is asked
-	evidencePool  = 60  // matches of a query whose order co-use may change, and of the user's last request
+	evidencePool  = 60  // matches of a query whose order evidence may change, and of the user's last request
 	useShare      = 0.5 // what co-use adds to a score at most, as a share of the best
+	requestShare  = 0.3 // what the request adds at most, likewise
+	longRequest   = 75  // words; each of several queries asks for a part of a longer one
 )
 
 // evidence is what speaks for documents besides the query.
 type evidence struct {
 	use     map[int]float64 // how strongly other conversations call one together with the tools called here, at most 1
-	request []int           // those that fit the user's last request, the best first
+	request map[int]float64 // how well one fits the user's last request, as a share of the best; none below farRatio
+	fills   bool            // the request only fills places that are left, and does not order the matches of a query
 }
 
-// byUse adds to the scores of a query's matches what co-use says, and returns the best. A tool that the query names keeps
-// its place. docs/settings.md has what useShare was measured with.
-func (c scope) byUse(matches []Match, places int) []Match {
-	if len(c.evidence.use) == 0 {
+// orders reports whether anything changes the order of matches.
+func (e *evidence) orders() bool { return len(e.use) > 0 || len(e.request) > 0 && !e.fills }
+
+// byEvidence adds to the scores of a query's matches what evidence says, and returns the best. A tool that the query names
+// keeps its place. docs/settings.md has what the shares were measured with.
+func (c scope) byEvidence(matches []Match, places int) []Match {
+	if !c.evidence.orders() {
 		return matches
 	}
-	best := 0.0
+	best, request := 0.0, c.evidence.request
+	if c.evidence.fills {
+		request = nil
+	}
 	for i := range matches {
 		if m := &matches[i]; m.Score < docset.Named {
+			doc := c.byName[m.Info.Name]
 			best = cmp.Or(best, m.Score)
-			m.Score += useShare * max(best, 0) * c.evidence.use[c.byName[m.Info.Name]]
+			m.Score += max(best, 0) * (useShare*c.evidence.use[doc] + requestShare*request[doc])
 		}
 	}
 	slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(b.Score, a.Score) })
 	return matches[:min(len(matches), places)]
 }
 
+// strongest returns documents, those first for which most speaks.
+func strongest(of map[int]float64) []int {
+	docs := slices.Sorted(maps.Keys(of))
+	slices.SortStableFunc(docs, func(a, b int) int { return cmp.Compare(of[b], of[a]) })
+	return docs
+}
+
 // fitting returns tools that fit the user's last request, for the places that are left since several queries found the
 // same.
 func (c scope) fitting(matches []Match, places int) (more []Match) {
-	for _, doc := range c.evidence.request {
+	for _, doc := range strongest(c.evidence.request) {
 		if c.isShown != nil && len(more) < places && c.isFree(doc, matches) {
 			more = append(more, Match{Info: c.docs[doc].Info})
 			c.settle(more[len(more)-1:])
@@ -70,8 +87,7 @@ func (c scope) isFree(doc int, matches []Match) bool {
 // beside the best match in the list of its server, where tools of one kind are mostly together.
 func (c scope) relatedTo(matches []Match) (names []string) {
 	best := c.byName[matches[0].Info.Name]
-	related := slices.DeleteFunc(slices.Sorted(maps.Keys(c.evidence.use)), func(doc int) bool { return !c.isFree(doc, matches) })
-	slices.SortStableFunc(related, func(a, b int) int { return cmp.Compare(c.evidence.use[b], c.evidence.use[a]) })
+	related := slices.DeleteFunc(strongest(c.evidence.use), func(doc int) bool { return !c.isFree(doc, matches) })
 	related = related[:min(len(related), maxNeighbours)]
 	most, sides := len(related)+maxNeighbours, [2]int{best, best}
 	for passed := 0; c.showsNoNames && passed < 2*maxDistance && len(related) < most; passed++ { // behind and before it in turn

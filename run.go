@@ -47,7 +47,7 @@ type run struct {
 
 	request string // the user's last before the first model call
 	onceFit sync.Once
-	fit     []int // as in evidence
+	fit     map[int]float64 // as in evidence
 
 	// Under ProtocolAnchored:
 	changed    map[string]bool      // the tools that changed since they were defined
@@ -158,21 +158,22 @@ func (r *run) tokensOf(info *schema.ToolInfo) int {
 	return tokensOf(info)
 }
 
-// fits returns the tools that fit the user's last request before the run's first model call, the best first. It is worked
+// fits returns how well tools fit the user's last request before the run's first model call, as in evidence. It is worked
 // out once, by BM25 alone, which takes no time worth mentioning and asks nobody.
-func (r *run) fits(ctx context.Context) []int {
+func (r *run) fits(ctx context.Context) map[int]float64 {
 	if r.request == "" || r.scope.words == nil {
 		return nil
 	}
 	r.onceFit.Do(func() {
 		found, _ := r.scope.askFor(ctx, r.scope.words, r.request, evidencePool) // it fails only if ctx is done
 		best := 0.0
+		r.fit = make(map[int]float64)
 		for _, m := range found.matches {
 			if m.Score < docset.Named {
 				best = cmp.Or(best, m.Score)
 			}
-			if m.Score >= farRatio*best {
-				r.fit = append(r.fit, r.scope.byName[m.Info.Name])
+			if share := min(1, m.Score/best); share >= farRatio { // 1 for a tool that the request names
+				r.fit[r.scope.byName[m.Info.Name]] = share
 			}
 		}
 	})

@@ -431,7 +431,7 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	defer failed(&err)
 	a.query = q
 	places := q.Limit
-	if len(c.evidence.use) > 0 && places > 0 {
+	if c.evidence.orders() && places > 0 {
 		q.Limit = max(places, evidencePool)
 	}
 	asked := q
@@ -466,7 +466,7 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	if total < len(hits.Hits) || dropped {
 		total = distinct
 	}
-	a.matches, a.total, a.partial = c.byUse(matches, places), min(max(total, distinct), len(c.docs)), hits.Partial
+	a.matches, a.total, a.partial = c.byEvidence(matches, places), min(max(total, distinct), len(c.docs)), hits.Partial
 	return a, nil
 }
 

@@ -178,8 +178,9 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	limited, cancel := r.limited(ctx)
 	scope := r.scope
 	scope.isShown, scope.cutsOff = r.shown(), r.sendsDefinitions()
-	if use, _ := r.related.Load().(map[int]float64); len(use) > 0 || len(request.queries) > 1 {
-		scope.evidence = &evidence{use, r.fits(limited)}
+	use, _ := r.related.Load().(map[int]float64)
+	if fit := r.fits(limited); len(use)+len(fit) > 0 {
+		scope.evidence = &evidence{use, fit, len(request.queries) > 1 && len(strings.Fields(r.request)) > longRequest}
 	}
 	scope.showsNoNames = r.reminder.form != wording.Names
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)

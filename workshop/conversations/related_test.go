@@ -111,10 +111,11 @@ func TestUsage(t *testing.T) {
 	assert.Contains(t, asked, "[open_ticket] true false")
 }
 
-// Places that are left since several queries found the same go to tools that fit the user's last request.
-func TestPlacesForTheRequest(t *testing.T) {
+// What fits the user's last request comes earlier among the matches of a query, and gets the places that are left since
+// several queries found the same. The queries of one call that follow a long request keep their order.
+func TestRequest(t *testing.T) {
 	tools := testtools.EchoTools("mail_x: Sends a mail to a boss", "mail_y: Sends a mail to a gardener", "cut_grass: Mows grass", "prune: Cuts roses")
-	const request = "let the gardener cut the grass, and the roses"
+	const request, gardener = "let the gardener cut the grass, and the roses", "write to the gardener"
 	bm25 := toolsearch.Config{Index: toolsearch.BM25, Reminder: toolsearch.ReminderConfig{Disabled: true}}
 	filtered, visible, preselect, eino, patterns, dispatch := bm25, bm25, bm25, bm25, bm25, bm25
 	dispatch.Protocol = toolsearch.ProtocolDispatch
@@ -128,7 +129,13 @@ func TestPlacesForTheRequest(t *testing.T) {
 		{name: "another request", dynamic: tools, config: bm25, asks: "hello", turns: one, check: says(`{"matches":["mail_x"]}`)},
 		{name: "one query", dynamic: tools, config: bm25, asks: request, turns: one, check: says(`{"matches":["mail_x"]}`)},
 		{name: "places", dynamic: tools, config: bm25, asks: request, turns: same, check: says(`{"matches":["mail_x","cut_grass"]}`)},
-		{name: "what a Filter leaves", dynamic: tools, config: filtered, asks: request, turns: same, check: says(`{"matches":["mail_x","prune"]}`)},
+		{name: "what a Filter leaves", dynamic: tools, config: filtered, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
+		{name: "the order of one query", dynamic: tools, config: bm25, asks: gardener, turns: one, check: says(`{"matches":["mail_y"]}`)},
+		{name: "the order of several", dynamic: tools, config: bm25, asks: gardener, turns: same, check: says(`{"matches":["mail_y"]}`)},
+		{name: "the order of one query after a long request", dynamic: tools, config: bm25, asks: gardener + strings.Repeat(" please", 74),
+			turns: one, check: says(`{"matches":["mail_y"]}`)},
+		{name: "the order of several after a long request", dynamic: tools, config: bm25, asks: gardener + strings.Repeat(" please", 74),
+			turns: same, check: says(`{"matches":["mail_x","mail_y"]}`)},
 		{name: "what is visible", dynamic: tools, config: visible, asks: request, turns: same, check: says(`{"matches":["mail_x","prune"]}`)},
 		{name: "what Preselect loaded", dynamic: tools, config: preselect, asks: request, turns: same, check: says(`{"matches":["mail_x","prune"]}`)},
 		{name: "an answer with definitions", dynamic: tools, config: dispatch, asks: request, turns: same, check: func(t *testing.T, o outcome) {
@@ -204,7 +211,7 @@ func TestUsageOverTasks(t *testing.T) {
 				}
 				random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 				calls, rest := names[:len(names)/2], names[len(names)/2:]
-				talk := []message{userSays(q.Text)}
+				talk := []message{userSays("hello")} // the text is the query alone
 				for _, name := range calls {
 					talk = append(talk, modelCalls(called(name, name, "{}")), toolSays(name, name, "done"))
 				}
