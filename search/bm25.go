@@ -45,6 +45,9 @@ const (
 	valueWeight     = 0.65
 	numberWeight    = 0.5
 	requestWeight   = 0.5
+
+	headBytes  = 400 // of a description, in which it says what the tool does
+	tailWeight = 0.3 // of the rest, compared with them
 )
 
 // BM25Options are the parameters of BM25. The zero value means the measured defaults.
@@ -52,7 +55,7 @@ type BM25Options struct {
 	K1       float64 // how soon repetition stops counting; zero means 1
 	Coverage float64 // the share of the score that a wholly covered name adds; zero means 0.5, negative means nothing
 
-	Name, Description             Field // of the tool itself
+	Name, Description             Field // of the tool itself; behind its first 400 bytes, a description counts 0.3 times as much
 	ParameterName, ParameterTexts Field // every property of the schema, nested ones too; texts are descriptions and enum values
 	Namespace, Aliases, Hint      Field // of the tool's Annotation; tags count as hint
 
@@ -156,10 +159,11 @@ const (
 	fieldAliases
 	fieldHint  // and tags
 	fieldWhole // wholes of the name
+	fieldTail  // of the description
 	fields
 )
 
-var fieldTitles = [fields]string{"name", "description", "parameter name", "parameter", "namespace", "alias", "hint", "name"}
+var fieldTitles = [fields]string{"name", "description", "parameter name", "parameter", "namespace", "alias", "hint", "name", "description"}
 
 // Field says how much one field of a tool counts in BM25.
 type Field struct {
@@ -190,12 +194,15 @@ func (o BM25Options) fields() []bm25f.Field {
 	}
 	of[fieldName].Wholes, of[fieldParameterName].Wholes = fieldWhole, bm25f.NoField
 	of[fieldWhole].Weight = of[fieldName].Weight
+	of[fieldTail] = bm25f.Field{Weight: tailWeight * of[fieldDescription].Weight, B: 0.3, Wholes: fieldTail}
 	return of
 }
 
 func addTexts(c *bm25f.Counter, doc *Document) {
 	c.Add(fieldName, doc.Name)
-	c.Add(fieldDescription, naming.Cut(doc.Description, MaxDescriptionBytes))
+	head := naming.CutWords(doc.Description, headBytes)
+	c.Add(fieldDescription, head)
+	c.Add(fieldTail, naming.Cut(doc.Description, MaxDescriptionBytes)[len(head):])
 	for i := range doc.Parameters {
 		c.Add(fieldParameterName, doc.Parameters[i].Name)
 	}

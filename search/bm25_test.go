@@ -347,6 +347,17 @@ func TestBM25Sentences(t *testing.T) {
 	}
 }
 
+// A word counts less, but it counts, behind the first 400 bytes of a description.
+func TestBM25ReadsTheBeginningFirst(t *testing.T) {
+	usage := strings.Repeat("usage ", 70)
+	s := searcherOf(t, search.BM25, doc("late", usage+"walnut"), doc("early", "walnut "+usage), doc("other", usage))
+	hits := testtools.Must(find(t.Context(), s, search.ParseQuery("walnut")))(t)
+	require.Len(t, hits, 2)
+	assert.Equal(t, []int{1, 0}, []int{hits[0].Doc, hits[1].Doc})
+	assert.Less(t, hits[1].Score, hits[0].Score/2)
+	assert.Contains(t, explained(t, s, search.ParseQuery("walnut"), 0).String(), `"walnut" in description`)
+}
+
 // A task of more than 75 words does without a word that more than half of the tools have, unless it is the only one.
 func TestBM25LeavesCommonWordsOutOfLongTasks(t *testing.T) {
 	docs := []search.Document{doc("open_ledger", "Opens a record")}

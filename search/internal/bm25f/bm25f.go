@@ -9,7 +9,7 @@ package bm25f
 import "slices"
 
 const (
-	MaxFields = 8  // of an index
+	MaxFields = 9  // of an index
 	Name      = 0  // the field that is the name of a document
 	NoField   = -1 // a field in which nothing counts
 )
