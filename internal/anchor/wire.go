@@ -26,6 +26,7 @@ type wire struct {
 	beta     string // a value of the header anthropic-beta; "" means none
 	changes  bool   // a tool may be defined again and taken back
 	atEnd    bool   // definitions go behind the user's messages that follow the results
+	message  string // what is added to a conversation, up to the list of the definitions
 
 	models  []string // that take definitions in the conversation
 	refusal []string // words of an error that names the added field
@@ -33,17 +34,19 @@ type wire struct {
 
 var wires = []*wire{
 	{
-		name: "chat", path: "/chat/completions", elements: "messages",
+		name: "chat", path: "/chat/completions", elements: "messages", message: `{"role":"system","tools":`,
 		models: []string{"kimi-k3*"}, refusal: []string{"tools", "content", "role"},
 	}, {
 		name: "messages", path: "/messages", elements: "messages", beta: "inline-tools-2026-09-15", changes: true, atEnd: true,
+		message: `{"role":"system","content":`,
 		// "Claude Fable 5.1, Claude Mythos 5.1, Claude Fable 5, Claude Mythos 5, Claude Opus 5.5, Claude Opus 4.8, and
 		// Claude Opus 5", by later versions Claude Sonnet 5.5 and Claude Haiku 5.5, but not Claude Sonnet 5.
 		models:  []string{"claude-fable-5*", "claude-mythos-5*", "claude-opus-5*", "claude-opus-4-8*", "claude-sonnet-5-5*", "claude-haiku-5-5*"},
 		refusal: []string{"tool_addition", "tool_removal", "tool_definition", "inline-tools", "role"},
 	}, {
 		name: "responses", path: "/responses", elements: "input",
-		models: []string{"gpt-*", "o1*", "o3*", "o4*"}, refusal: []string{"additional_tools"}, // no model is documented not to
+		message: `{"type":"additional_tools","role":"developer","tools":`,
+		models:  []string{"gpt-*", "o1*", "o3*", "o4*"}, refusal: []string{"additional_tools"}, // no model is documented not to
 	},
 }
 
@@ -84,12 +87,8 @@ func join(fields []field) []byte {
 	return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}"))
 }
 
-func list(elements []json.RawMessage) []byte {
-	parts := make([][]byte, len(elements))
-	for i, element := range elements {
-		parts[i] = element
-	}
-	return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
+func list(elements [][]byte) []byte {
+	return slices.Concat([]byte("["), bytes.Join(elements, []byte(",")), []byte("]"))
 }
 
 // body is a request, in parts that keep their bytes.
@@ -178,12 +177,12 @@ func (w *wire) unmarked(definition []byte) (text string, mark []byte) {
 	return string(join(slices.Delete(fields, at, at+1))), mark
 }
 
-// message returns what a conversation gets at one place.
-func (w *wire) message(added []insertion) json.RawMessage {
-	var parts []json.RawMessage
+// messageOf returns what a conversation gets at one place.
+func (w *wire) messageOf(added []insertion) []byte {
+	var parts [][]byte
 	for _, in := range added {
 		if w.name != "messages" {
-			parts = append(parts, json.RawMessage(in.JSON))
+			parts = append(parts, []byte(in.JSON))
 			continue
 		}
 		tool, kind := []byte(`{"type":"tool_definition","definition":`+in.JSON+`}`), "tool_addition"
@@ -197,21 +196,15 @@ func (w *wire) message(added []insertion) json.RawMessage {
 		}
 		parts = append(parts, join(block))
 	}
-	switch w.name {
-	case "messages":
-		return slices.Concat([]byte(`{"role":"system","content":`), list(parts), []byte("}"))
-	case "responses":
-		return slices.Concat([]byte(`{"type":"additional_tools","role":"developer","tools":`), list(parts), []byte("}"))
-	}
-	return slices.Concat([]byte(`{"role":"system","tools":`), list(parts), []byte("}"))
+	return slices.Concat([]byte(w.message), list(parts), []byte("}"))
 }
 
 // write returns the body without the moved tools in its list, and with what is added to its conversation.
 func (b *body) write(w *wire, moved map[string]bool, added map[int][]insertion) []byte {
-	var conversation, tools []json.RawMessage
+	var conversation, tools [][]byte
 	for i := 0; i <= len(b.elements); i++ {
 		if len(added[i]) > 0 {
-			conversation = append(conversation, w.message(added[i]))
+			conversation = append(conversation, w.messageOf(added[i]))
 		}
 		if i < len(b.elements) {
 			conversation = append(conversation, b.elements[i])
@@ -303,10 +296,7 @@ func (w *wire) placesOf(elements []json.RawMessage) *places {
 		_ = json.Unmarshal(raw, &e) // what is no object is nothing that is looked for
 		ids := e.results()
 		isText := len(ids) == 0 && (e.Role == "user" || e.Role == "system" || e.Role == "developer")
-		switch {
-		case len(ids) > 0 && isTurn, len(ids) == 0 && !isText:
-			end(i)
-		case isText && len(round) > 0 && !w.atEnd:
+		if len(ids) > 0 && isTurn || len(ids) == 0 && !isText || isText && len(round) > 0 && !w.atEnd {
 			end(i)
 		}
 		for _, id := range ids {
