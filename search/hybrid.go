@@ -95,14 +95,14 @@ type hybridPart struct {
 
 // Index is an Indexer. See Hybrid.
 func (o HybridOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
-	return o.index(ctx, docs, nil)
+	return o.index(ctx, docs, make([]hybridPart, len(o.Parts)))
 }
 
 func (h *hybrid) Rebuild(ctx context.Context, docs []Document) (Searcher, error) {
 	return h.options.index(ctx, docs, h.parts)
 }
 
-// index builds a searcher. last are the parts of the searcher that it replaces; nil means none.
+// index builds a searcher. last are the parts of the searcher that it replaces; an empty part means none.
 func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybridPart) (Searcher, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -112,10 +112,8 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 	h := &hybrid{options: o, docs: docs, count: len(docs), parts: make([]hybridPart, len(o.Parts))}
 	err := h.eachPart(ctx, "", func(ctx context.Context, part *hybridPart, i int) error {
 		index := o.Parts[i]
-		if last != nil {
-			if rebuilder, ok := last[i].searcher.(Rebuilder); ok {
-				index = rebuilder.Rebuild
-			}
+		if rebuilder, ok := last[i].searcher.(Rebuilder); ok {
+			index = rebuilder.Rebuild
 		}
 		*part = hybridPart{weight: 1, gate: make(foreign.Gate, maxPartSearches)}
 		own := slices.Clone(docs) // a part may write to its slice
