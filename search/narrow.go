@@ -85,12 +85,9 @@ func (n *Narrower) Read(s Searcher, text, namespace string, filter func(doc int)
 func (n *Narrower) cutNamespace(text string, filter func(doc int) bool) (namespace, rest string) {
 	text = cutQuery(text)
 	prefix, rest, found := strings.Cut(text, ":")
-	if !found {
-		return "", text
-	}
 	prefix = strings.TrimSpace(prefix)
 	isSeen := func(doc int32) bool { return filter == nil || filter(int(doc)) }
-	if !slices.ContainsFunc(n.namespaces()[naming.Fold(prefix)], isSeen) {
+	if !found || !slices.ContainsFunc(n.namespaces()[naming.Fold(prefix)], isSeen) {
 		return "", text
 	}
 	return prefix, rest
