@@ -156,7 +156,7 @@ func (g *group) mended(info *schema.ToolInfo, name string, because func(error)) 
 func (s *Snapshot) Yields(i int) Problem {
 	g, part := s.groups[s.Of[i]], partSource
 	if s.Tools[i] != nil {
-		part = g.partOfTools()
+		part = g.part
 	}
 	err := fmt.Errorf("toolsearch: %s: %q is left out, since the agent has another tool of that name; %s", g.field(part), s.Infos[i].Name, usePrefix)
 	return Problem{Group: g.Name, Part: part, Tool: s.Infos[i].Name, Err: err}
@@ -169,14 +169,6 @@ const (
 	// usePrefix says what to do about tools of one name.
 	usePrefix = "to have both, put the tools of each server into a Group with Prefix"
 )
-
-// partOfTools returns the field that the group's fixed tools are from.
-func (g *group) partOfTools() string {
-	if g.AsGiven {
-		return "DynamicTools"
-	}
-	return "Tools"
-}
 
 func (g *group) field(part string) string {
 	if g.Name == "" {

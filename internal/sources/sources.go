@@ -59,6 +59,7 @@ type Sources struct {
 // group is a Group and the callers of its Source.
 type group struct {
 	Group
+	part  string       // the field that Tools are from
 	fixed []fixedTool  // Tools, without those that cannot be used
 	gate  foreign.Gate // of the attempts of all callers, those that hang included
 }
@@ -78,8 +79,11 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 	where := make(map[string]string) // by name: which tool has it
 	for _, given := range groups {
 		s.rules.IsFiltered = s.rules.IsFiltered || given.PerCaller != nil
-		g := &group{Group: given, gate: make(foreign.Gate, maxGroupAttempts)}
-		field := g.field(g.partOfTools())
+		g, what := &group{Group: given, part: "Tools", gate: make(foreign.Gate, maxGroupAttempts)}, leftOut
+		if g.AsGiven {
+			g.part, what = "DynamicTools", "providers refuse"
+		}
+		field := g.field(g.part)
 		infos, err := Definitions(ctx, field+": ", g.Tools)
 		if err != nil {
 			return nil, nil, err
@@ -94,17 +98,14 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 		if err != nil {
 			return nil, nil, err
 		}
-		what, reasons := leftOut, []reason(nil)
+		var reasons []reason
 		for i, info := range infos {
 			because := func(err error) { reasons = append(reasons, reason{i, info.Name, fmt.Sprint(err)}) }
 			shown := info
-			if g.AsGiven {
-				what = "providers refuse"
-				if refusals[i] != nil {
-					because(refusals[i])
-				}
-			} else {
+			if !g.AsGiven {
 				shown = g.mended(g.Named(info), info.Name, because)
+			} else if refusals[i] != nil {
+				because(refusals[i])
 			}
 			switch {
 			case shown == nil:
@@ -119,7 +120,7 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 			g.fixed = append(g.fixed, fixedTool{g.Tools[i], info.Name, shown})
 		}
 		if len(reasons) > 0 {
-			problems = append(problems, g.problem(g.partOfTools(), what, reasons))
+			problems = append(problems, g.problem(g.part, what, reasons))
 		}
 		s.groups = append(s.groups, g)
 	}
