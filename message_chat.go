@@ -77,16 +77,14 @@ func (chatCodec) write(m *schema.Message, v *view) *schema.Message {
 		if r.renamed {
 			changed.ToolName = r.name
 		}
-		if !r.replaced {
-			continue
-		}
-		changed.Content, changed.UserInputMultiContent = r.text, nil
-		if r.native {
-			changed.Content = ""
-			changed.UserInputMultiContent = []schema.MessageInputPart{{
+		switch {
+		case r.replaced && r.native:
+			changed.Content, changed.UserInputMultiContent = "", []schema.MessageInputPart{{
 				Type:             schema.ChatMessagePartTypeToolSearchResult,
 				ToolSearchResult: &schema.ToolSearchResult{Tools: r.found},
 			}}
+		case r.replaced:
+			changed.Content, changed.UserInputMultiContent = r.text, nil
 		}
 	}
 	return &changed
