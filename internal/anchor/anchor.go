@@ -73,12 +73,11 @@ type insertion struct {
 func (p *Plan) apply(w *wire, b *body) (text []byte, sent map[string][]Step, err error) {
 	sent = make(map[string][]Step)
 	added := make(map[int][]insertion) // by the element that they go before
-	moved := make(map[string]bool)
 	places := w.placesOf(b.elements)
 	for i := range p.Tools {
 		t := &p.Tools[i]
 		raw, isListed := b.tools[t.Name]
-		if isListed == t.Gone || moved[t.Name] {
+		if isListed == t.Gone || sent[t.Name] != nil {
 			continue
 		}
 		var definition string
@@ -96,13 +95,13 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, sent map[string][]Step, err
 			added[index] = append(added[index], in)
 		}
 		if len(steps) > 0 {
-			sent[t.Name], moved[t.Name] = steps, true
+			sent[t.Name] = steps
 		} else if isListed {
 			err = errors.New("the request does not have the message that one belongs behind")
 		}
 	}
 	if len(added) > 0 {
-		text = b.write(w, moved, added)
+		text = b.write(w, sent, added)
 	}
 	return text, sent, err
 }

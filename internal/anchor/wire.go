@@ -199,8 +199,8 @@ func (w *wire) messageOf(added []insertion) []byte {
 	return slices.Concat([]byte(w.message), list(parts), []byte("}"))
 }
 
-// write returns the body without the moved tools in its list, and with what is added to its conversation.
-func (b *body) write(w *wire, moved map[string]bool, added map[int][]insertion) []byte {
+// write returns the body without the sent tools in its list, and with what is added to its conversation.
+func (b *body) write(w *wire, sent map[string][]Step, added map[int][]insertion) []byte {
 	var conversation, tools [][]byte
 	for i := 0; i <= len(b.elements); i++ {
 		if len(added[i]) > 0 {
@@ -211,7 +211,7 @@ func (b *body) write(w *wire, moved map[string]bool, added map[int][]insertion) 
 		}
 	}
 	for _, raw := range b.listed {
-		if !moved[w.nameOf(raw)] {
+		if sent[w.nameOf(raw)] == nil {
 			tools = append(tools, raw)
 		}
 	}
