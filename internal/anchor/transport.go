@@ -2,6 +2,7 @@ package anchor
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,9 +36,7 @@ var ErrDemanded = errors.New("the request's tool_choice names a loaded tool")
 // http.DefaultTransport. accepts are patterns of models that take definitions in the conversation, besides
 // those that are known to.
 func Transport(base http.RoundTripper, accepts ...string) http.RoundTripper {
-	if base == nil {
-		base = http.DefaultTransport
-	}
+	base = cmp.Or(base, http.DefaultTransport)
 	return &transport{base: base, accepts: slices.Clone(accepts), refused: make(map[string]error)}
 }
 
