@@ -84,10 +84,7 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 		Annotate: options.Annotate, Index: options.Index, Fallback: options.Fallback, MaxResults: options.MaxResults,
 		Reminder: ReminderConfig{Disabled: true},
 	}).withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := naming.CheckDistinct(infos); err != nil {
+	if err = cmp.Or(err, naming.CheckDistinct(infos)); err != nil {
 		return nil, err
 	}
 	c, err := newCatalog(ctx, infos, nil, nil, config, &Catalog{})
