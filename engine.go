@@ -223,12 +223,10 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 	if isLater {
 		e.announce(r)
 	}
-	if r.names.allProtocols {
-		// The other protocols' reminders are stale if the agent has no such tool.
-		for _, name := range [...]string{toolSearchName, searchToolsName} {
-			if name != r.names.search && !containsName(all, name) {
-				r.reminder.former = name
-			}
+	// The other protocols' reminders are stale if the agent has no such tool.
+	for _, name := range [...]string{toolSearchName, searchToolsName} {
+		if r.names.allProtocols && name != r.names.search && !containsName(all, name) {
+			r.reminder.former = name
 		}
 	}
 }
