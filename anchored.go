@@ -81,9 +81,7 @@ func (r *run) courseOf(t *transcript) *course {
 			c.results[c.now] = true
 			nth[id]++
 			for _, doc := range r.broughtBy(t, a) {
-				if _, known := c.first[doc]; !known {
-					c.first[doc] = c.now
-				}
+				c.first[doc] = cmp.Or(c.first[doc], c.now)
 			}
 		}
 	}
