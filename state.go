@@ -34,7 +34,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		s.Drop(r.docsNamed(r.notebook.Sync(shared)))
 		s.Add(r.docsNamed(shared)...)
 	}
-	request, _ := r.reminder.asked(t.views)
+	request, isAnswered := r.reminder.asked(t.views)
 	r.request = cmp.Or(r.request, request)
 	busy := r.replay(t, s, limit, slices.Clone(s.Members))
 	r.recordCalled(ctx, s.Called)
@@ -46,7 +46,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		s.Drop(r.docsNamed(e.Unloads))
 	}
 	s.Add(r.always...) // no call unloads these
-	docs, err := r.preselected(ctx, t)
+	docs, err := r.preselected(ctx, request, isAnswered)
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +153,8 @@ func (r *run) definedBy(t *transcript) docset.Set {
 // preselected returns the best tools for the user's last message, if Preselect is set and the model has not answered
 // it. It reads the message by the common rule, and no word is required. There is no fallback, since preselecting is a
 // guess already. The error is that of the context.
-func (r *run) preselected(ctx context.Context, t *transcript) ([]int, error) {
-	if r.config.Preselect == 0 || r.hidesNone {
-		return nil, nil
-	}
-	question, isAnswered := r.reminder.asked(t.views)
-	if question == "" || isAnswered {
+func (r *run) preselected(ctx context.Context, question string, isAnswered bool) ([]int, error) {
+	if r.config.Preselect == 0 || r.hidesNone || question == "" || isAnswered {
 		return nil, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, r.config.Limits.SearchTimeout)
