@@ -111,7 +111,7 @@ func (c *callView) block(before *schema.ContentBlock) *schema.ContentBlock {
 
 // block returns the block that the result becomes. A native result keeps its name, that of a native search.
 func (r *resultView) block(before *schema.ContentBlock) *schema.ContentBlock {
-	var block schema.ContentBlock
+	block := *before
 	switch {
 	case r.replaced && r.native:
 		block = *schema.NewContentBlock(&schema.ToolSearchFunctionToolResult{
@@ -124,13 +124,10 @@ func (r *resultView) block(before *schema.ContentBlock) *schema.ContentBlock {
 				Type: schema.FunctionToolResultContentBlockTypeText, Text: &schema.UserInputText{Text: r.text},
 			}},
 		})
-	default:
-		block = *before
-		if before.FunctionToolResult != nil {
-			result := *before.FunctionToolResult
-			result.Name = r.name
-			block.FunctionToolResult = &result
-		}
+	case before.FunctionToolResult != nil:
+		result := *before.FunctionToolResult
+		result.Name = r.name
+		block.FunctionToolResult = &result
 	}
 	block.Extra = before.Extra
 	return &block
