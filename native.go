@@ -129,12 +129,10 @@ func (f *converter) formOf(name string, result resultView, call *callView) (form
 	isOthers := result.native && name != "" && (name == f.otherSearch || isAgents)
 	isLost := result.native && result.name == "" && !r.names.isLoaderName(name) // a store lost what it belongs to
 	switch {
-	case isOthers:
+	case isOthers || !result.native && !r.mode.translates():
 		return result, false
 	case r.mode.translates() && !isLost:
 		return f.fresh(result)
-	case !result.native:
-		return result, false
 	}
 	permitted := r.infos(r.effectOf(&result).loads)
 	switch {
@@ -158,11 +156,9 @@ func (f *converter) fresh(result resultView) (resultView, bool) {
 		}
 	}
 	switch {
-	case len(fresh) == 0 && !result.native:
-		return result, false
-	case len(fresh) == 0:
+	case len(fresh) == 0 && result.native:
 		return result.asText(f.run.infos(docs)), true
-	case result.native && len(fresh) == len(result.found):
+	case len(fresh) == 0 || result.native && len(fresh) == len(result.found):
 		return result, false
 	}
 	result.native, result.found = true, f.run.infos(fresh)
