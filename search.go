@@ -300,23 +300,19 @@ func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 		return nil, 0
 	}
 	docs, matches, kept := c.docs, a.matches, min(a.total, a.query.Limit) // those far below the best included
-	of := func(having func(m Match) bool) (namespaces []string) {
-		for _, m := range matches {
-			if having == nil || having(m) {
-				namespaces = append(namespaces, docs[c.byName[m.Info.Name]].Namespace)
-			}
-		}
-		return namespaces
+	found := make([]*Document, len(matches))
+	for i, m := range matches {
+		found[i] = &docs[c.byName[m.Info.Name]]
 	}
 	var alone []string
-	if one := oneOf(of(nil)); one != "" {
+	if one := oneOf(found); one != "" {
 		if alone = []string{one}; c.perNamespace >= 0 {
 			kept = min(kept, max(1, cmp.Or(c.perNamespace, a.query.Limit-1)))
 		}
 	} else if kept < a.query.Limit {
 		for _, word := range a.query.Keywords[:min(len(a.query.Keywords), maxLoneWords)] {
-			one := oneOf(of(func(m Match) bool {
-				return strings.Contains(strings.ToLower(strings.Join(textsOf(&docs[c.byName[m.Info.Name]]), "\n")), strings.ToLower(word))
+			one := oneOf(slices.DeleteFunc(slices.Clone(found), func(d *Document) bool {
+				return !strings.Contains(strings.ToLower(strings.Join(textsOf(d), "\n")), strings.ToLower(word))
 			}))
 			if len(word) >= minLoneWord && one != "" && !slices.Contains(a.query.Required, word) {
 				alone = append(alone, one)
@@ -333,11 +329,11 @@ func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 }
 
 // oneOf returns the only namespace of a list, or "" if there are several or none, or a tool has none.
-func oneOf(namespaces []string) string {
-	if len(namespaces) == 0 || slices.ContainsFunc(namespaces, func(other string) bool { return other != namespaces[0] }) {
+func oneOf(docs []*Document) string {
+	if len(docs) == 0 || slices.ContainsFunc(docs, func(d *Document) bool { return d.Namespace != docs[0].Namespace }) {
 		return ""
 	}
-	return namespaces[0]
+	return docs[0].Namespace
 }
 
 // Of the matches of a query, those after a gap are left out where the model pays for each: the score is below gapRatio
