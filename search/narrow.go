@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -69,9 +70,7 @@ func (n *Narrower) Keyword() Searcher { return n.pieces() }
 func (n *Narrower) Read(s Searcher, text, namespace string, filter func(doc int) bool) Query {
 	if reader, ok := s.(QueryReader); ok {
 		q := reader.ReadQuery(text)
-		if namespace != "" {
-			q.Namespace = namespace
-		}
+		q.Namespace = cmp.Or(namespace, q.Namespace)
 		return q
 	}
 	if namespace == "" {
