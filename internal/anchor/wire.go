@@ -145,16 +145,13 @@ func (w *wire) nameOf(definition []byte) (name string) {
 }
 
 // only returns the value of an object's key, or nil if it is not there once.
-func only(object []byte, key string) (raw json.RawMessage) {
+func only(object []byte, key string) json.RawMessage {
 	fields, _ := fieldsOf(object)
-	for _, f := range fields {
-		if f.key == key && raw != nil {
-			return nil
-		} else if f.key == key {
-			raw = f.raw
-		}
+	fields = slices.DeleteFunc(fields, func(f field) bool { return f.key != key })
+	if len(fields) != 1 {
+		return nil
 	}
-	return raw
+	return fields[0].raw
 }
 
 func (b *body) demands(name string) bool {
