@@ -69,22 +69,18 @@ type insertion struct {
 }
 
 // apply returns the body of a request with the definitions where the plan has them, and what it has now. nil means that
-// nothing moves. err says that a tool stays in the list, since the request does not have its place.
-func (p *Plan) apply(w *wire, b *body) (text []byte, sent map[string][]Step, err error) {
-	sent = make(map[string][]Step)
+// nothing moves. The report's error says that a tool stays in the list, since the request does not have its place.
+func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
+	report.Steps = make(map[string][]Step)
 	added := make(map[int][]insertion) // by the element that they go before
 	places := w.placesOf(b.elements)
 	for i := range p.Tools {
 		t := &p.Tools[i]
 		raw, isListed := b.tools[t.Name]
-		if isListed == t.Gone || sent[t.Name] != nil {
+		if isListed == t.Gone || report.Steps[t.Name] != nil {
 			continue
 		}
-		var definition string
-		var mark []byte
-		if isListed {
-			definition, mark = w.unmarked(raw)
-		}
+		definition, mark := w.unmarked(raw) // empty if it is not listed
 		steps := p.steps(w, t, definition, places)
 		for at, step := range steps {
 			in := insertion{Step: step, name: t.Name}
@@ -95,15 +91,15 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, sent map[string][]Step, err
 			added[index] = append(added[index], in)
 		}
 		if len(steps) > 0 {
-			sent[t.Name] = steps
+			report.Steps[t.Name] = steps
 		} else if isListed {
-			err = errors.New("the request does not have the message that one belongs behind")
+			report.Err = errors.New("the request does not have the message that one belongs behind")
 		}
 	}
 	if len(added) > 0 {
-		text = b.write(w, sent, added)
+		text = b.write(w, report.Steps, added)
 	}
-	return text, sent, err
+	return text, report
 }
 
 // steps returns what a request has of a tool; nothing means that the tool stays in the list. definition is that of the list.

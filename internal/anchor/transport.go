@@ -63,9 +63,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.base.RoundTrip(unchanged)
 	}
 	key := r.URL.Host + " " + b.model
-	moved, steps, problem := t.move(plan, w, b, key)
+	moved, report := t.move(plan, w, b, key)
 	if moved == nil {
-		plan.Report(Report{steps, problem})
+		plan.Report(report)
 		return t.base.RoundTrip(unchanged)
 	}
 	_ = r.Body.Close()
@@ -74,7 +74,6 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		request.Header.Add("Anthropic-Beta", w.beta)
 	}
 	response, err := t.base.RoundTrip(request)
-	report := Report{steps, problem}
 	switch {
 	case err != nil:
 	case response.StatusCode/100 == 3:
@@ -100,19 +99,19 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// move returns the body with the definitions moved, nil if none is, and why others stay in the list.
-func (t *transport) move(plan *Plan, w *wire, b *body, key string) (text []byte, steps map[string][]Step, err error) {
+// move returns the body with the definitions moved, nil if none is, and what it has, or why others stay in the list.
+func (t *transport) move(plan *Plan, w *wire, b *body, key string) (text []byte, report Report) {
 	t.mu.Lock()
 	refusal := t.refused[key]
 	t.mu.Unlock()
 	switch {
 	case refusal != nil:
-		return nil, nil, refusal
+		return nil, Report{Err: refusal}
 	case !w.takes(b.model, t.accepts):
-		return nil, nil, fmt.Errorf("%q is not known to take definitions in the conversation; if it does, name it to "+
-			"AnchoredTransport", b.model)
+		return nil, Report{Err: fmt.Errorf("%q is not known to take definitions in the conversation; if it does, name it to "+
+			"AnchoredTransport", b.model)}
 	case slices.ContainsFunc(plan.Tools, func(t Tool) bool { return b.demands(t.Name) }):
-		return nil, nil, ErrDemanded
+		return nil, Report{Err: ErrDemanded}
 	}
 	return plan.apply(w, b)
 }
