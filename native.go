@@ -46,8 +46,6 @@ const (
 // fixesList reports whether the tool list never changes. Then texts of results define the tools that they show.
 func (m mode) fixesList() bool { return m == dispatchMode }
 
-func (m mode) listsCalled() bool { return m == textMode || m == anchoredMode }
-
 // anchors reports whether a transport may move loaded tools from the list into the conversation.
 func (m mode) anchors() bool { return m == anchoredMode }
 
@@ -231,7 +229,7 @@ func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet
 // markCalled marks the tools that a model's message calls as loaded: the call may be gone before the next model call.
 func (r *run) markCalled(given lists, docs []int) lists {
 	switch {
-	case r.mode.listsCalled():
+	case r.mode == textMode || r.mode == anchoredMode:
 		given.tools = slices.Clip(given.tools)
 		for _, doc := range docs {
 			if info := r.scope.docs[doc].Info; !containsName(given.tools, info.Name) {
