@@ -176,12 +176,11 @@ func compare(docs []Document, known, hashes map[string]string) (changed []int, g
 			return nil, nil, fmt.Errorf("toolsearch: documents %d and %d are both named %q", before, i, docs[i].Name)
 		}
 		first[id] = i
-		hash, isKnown := known[id]
-		if isKnown && SchemaDocument(docs[i]).MetaData[MetaHash] == hash {
+		if hash, isKnown := known[id]; isKnown && SchemaDocument(docs[i]).MetaData[MetaHash] == hash {
 			hashes[id] = hash
-			continue
+		} else {
+			changed = append(changed, i)
 		}
-		changed = append(changed, i)
 	}
 	for _, id := range slices.Sorted(maps.Keys(known)) {
 		if _, there := first[id]; !there {
