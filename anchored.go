@@ -52,24 +52,17 @@ type course struct {
 func (r *run) courseOf(t *transcript) *course {
 	c := &course{results: make(map[anchor.At]bool), first: make(map[int]anchor.At)}
 	nth := make(map[string]int)
-	isTurn, next, system := false, 0, "" // agents that share a Session differ in their instructions
+	next, system := 0, "" // agents that share a Session differ in their instructions
 	turn := func(isUser bool) {
-		if isUser && !isTurn {
+		if isUser {
 			c.turns = append(c.turns, anchor.At{User: len(c.turns) + 1})
 		}
-		isTurn = isTurn || isUser
 	}
 	for i := range t.views {
 		v := &t.views[i]
 		turn(t.inserted != nil && t.insertAt == i && t.inserted.user)
-		isTurn = isTurn && !v.assistant && len(v.results) == 0
-		turn(v.user && !v.dropped)
 		if v.system {
 			system = hashOf(append(v.texts, system, v.text)...)
-		}
-		if last := len(c.turns) - 1; v.user && !v.dropped && !r.reminder.is(v) {
-			c.turns[last].Text = cmp.Or(c.turns[last].Text, hashOf(append(v.texts, system, v.text)...))
-			c.now = c.turns[last]
 		}
 		for ; next < len(t.answers) && t.answers[next].view == i; next++ {
 			a := &t.answers[next]
@@ -83,6 +76,12 @@ func (r *run) courseOf(t *transcript) *course {
 			for _, doc := range r.broughtBy(t, a) {
 				c.first[doc] = cmp.Or(c.first[doc], c.now)
 			}
+		}
+		isUser := v.user && !v.dropped || v.asks
+		if turn(isUser); isUser && !r.reminder.is(v) {
+			last := &c.turns[len(c.turns)-1]
+			last.Text = hashOf(append(v.texts, system, v.text)...)
+			c.now = *last
 		}
 	}
 	return c
@@ -122,17 +121,20 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	c, isFirst := r.courseOf(t), r.planned == nil
 	if isFirst {
 		r.planned, r.changed = make(map[string]anchor.At), make(map[string]bool)
-		if r.isAlone && (c.now.Call != "" || c.now.User != 1) { // others came before
+		isEarlier := func(at anchor.At) bool { return at.Text != "" && at != c.now } // but the reminder
+		if r.isAlone && (c.now.Call != "" || slices.ContainsFunc(c.turns, isEarlier)) {
 			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
 		}
 	}
 	p := &anchor.Plan{Search: r.names.search, Now: c.now}
-	add := func(tool anchor.Tool) {
+	definitions, isWhole := r.session.definitions()
+	isWhole = isWhole && len(definitions) > 0 && !r.isAlone // what the session does not have was never defined
+	add := func(tool anchor.Tool, isNew bool) {
 		at, wasPlanned := r.planned[tool.Name]
 		at, remains := c.find(cmp.Or(tool.First, at))
 		if !remains {
 			at = p.Now // but the history may say where an earlier request defined it
-			if doc, ok := r.scope.byName[tool.Name]; ok && (isFirst || wasPlanned) {
+			if doc, ok := r.scope.byName[tool.Name]; ok && (isFirst && !isNew || wasPlanned) {
 				at = cmp.Or(c.first[doc], at)
 			}
 		}
@@ -147,8 +149,13 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		}
 	}
 	known := make(map[string]bool)
-	for _, tool := range r.session.definitions() {
+	for _, tool := range definitions {
 		doc, room := listed[tool.Name], maxSteps-len(tool.Steps)
+		isChanged := doc != nil && tool.Hash != hashOfTool(doc.Info)
+		if isChanged && !r.mayKnow(ctx, &tool) { // Filter drops what the conversation has, though not what the catalog has
+			r.session.forget(tool.Name)
+			continue
+		}
 		if known[tool.Name] = doc == nil || tool.Namespace == doc.Namespace; !known[tool.Name] {
 			continue
 		}
@@ -163,15 +170,14 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 			continue
 		}
 		if doc != nil {
-			isChanged := tool.Hash != hashOfTool(doc.Info)
 			next.MayChange = room > 0 && !(isChanged && r.changed[tool.Name])
 			r.changed[tool.Name] = r.changed[tool.Name] || isChanged
 		}
-		add(next)
+		add(next, false)
 	}
 	for _, info := range tools {
 		if r.isMovable(info) && !known[info.Name] {
-			add(anchor.Tool{Name: info.Name})
+			add(anchor.Tool{Name: info.Name}, isWhole)
 		}
 	}
 	r.unreported.Store(len(p.Tools) > 0)
@@ -206,13 +212,15 @@ func (r *run) isMovable(t *schema.ToolInfo) bool {
 func (r *run) isGone(ctx context.Context, tool *anchored, tools []*schema.ToolInfo) bool {
 	doc, ok := r.scope.byName[tool.Name]
 	_, exists := r.catalog.byName[tool.Name]
-	mayKnow, err := foreign.Guard(func() (bool, error) {
-		if exists || r.config.Filter == nil {
-			return !exists || ok && r.scope.has(doc), nil
-		}
-		return tool.doc != nil && r.config.Filter(ctx, *tool.doc), nil
+	return (exists && ok && r.scope.has(doc) || !exists && r.mayKnow(ctx, tool)) && !containsName(tools, tool.Name)
+}
+
+// mayKnow asks Filter about what the session still has of a tool.
+func (r *run) mayKnow(ctx context.Context, tool *anchored) bool {
+	may, err := foreign.Guard(func() (bool, error) {
+		return r.config.Filter == nil || tool.doc != nil && r.config.Filter(ctx, *tool.doc), nil
 	})
-	return mayKnow && err == nil && !containsName(tools, tool.Name)
+	return may && err == nil
 }
 
 // onWire returns the tool list that a provider sees.

@@ -129,7 +129,10 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 			e.events.fail(ctx, PartUsage, fmt.Errorf("toolsearch: Usage: %w", err))
 		}
 	}
-	r.moves.Store(e.mode.anchors() && len(r.session.definitions()) > 0)
+	if e.mode.anchors() {
+		definitions, _ := r.session.definitions()
+		r.moves.Store(len(definitions) > 0)
+	}
 	if e.config.Filter != nil {
 		r.scope.allowed = unfiltered.filtered(ctx, e.config.Filter, &edition.filters, e.events)
 	}

@@ -109,11 +109,7 @@ func (k *callable) defined(doc int) *anchored {
 	if !k.run.mode.anchors() {
 		return nil
 	}
-	definitions, name := k.run.session.definitions(), k.run.scope.docs[doc].Name
-	if at := slices.IndexFunc(definitions, func(a anchored) bool { return a.Name == name }); at >= 0 {
-		return &definitions[at]
-	}
-	return nil
+	return k.run.session.definition(k.run.scope.docs[doc].Name)
 }
 
 func (k *callable) isLoaded(doc int) bool {

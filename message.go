@@ -60,6 +60,7 @@ type view struct {
 	system    bool
 	user      bool     // a user's text
 	assistant bool     // a model's message
+	asks      bool     // a user's text behind results, in one message
 	summary   bool     // Eino's summarization made it
 	text      string   // of a user's or system message that is a single text
 	texts     []string // of such a message with several parts

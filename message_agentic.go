@@ -59,6 +59,7 @@ func (agenticCodec) read(m *schema.AgenticMessage, v *view) {
 			v.texts = append(v.texts, block.UserInputText.Text)
 		}
 	}
+	v.asks = v.user && len(v.results) > 0 && len(v.texts) > 0
 	v.user = v.user && len(v.results) == 0
 }
 

@@ -63,7 +63,8 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 		list = append(list, name)
 	}
 	left := maxAnchoredBytes // for Documents
-	for _, tool := range s.definitions() {
+	definitions, _ := s.definitions()
+	for _, tool := range definitions {
 		if tool.Document = stored(tool.doc); len(tool.Document) > left {
 			tool.Document = nil
 		}
@@ -103,15 +104,26 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func (s *Session) definitions() []anchored {
+// definitions returns what the session has, and whether there was room for all.
+func (s *Session) definitions() (list []anchored, isWhole bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.anchored
+	return s.anchored, !s.isFull
+}
+
+// definition returns what the session has of a tool, or nil.
+func (s *Session) definition(name string) *anchored {
+	definitions, _ := s.definitions()
+	at := slices.IndexFunc(definitions, func(a anchored) bool { return a.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &definitions[at]
 }
 
 // define records the last step of what a request had of a tool. doc is the tool in the catalog, nil if it is
-// gone; isFiltered says that a Filter may ask about it later. A definition keeps two places: the first, and the last one
-// in a history that lost the first or never had it.
+// gone; isFiltered says that a Filter may ask about it later. A definition keeps the places that agents of the session
+// have for it, and those in a history that lost earlier ones.
 func (s *Session) define(name string, doc *Document, isFiltered bool, step anchor.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,11 +152,18 @@ func (s *Session) define(name string, doc *Document, isFiltered bool, step ancho
 			hash = "" // another provider has another definition, so calls are always checked
 		}
 		tool.Hash = hash
-	case isSame && n > 1 && tool.Steps[n-2].JSON == step.JSON:
+	case isSame && n >= maxSteps-2 && tool.Steps[n-2].JSON == step.JSON: // there is room for a change, and to take it back
 		n--
 	}
 	tool.Steps = append(slices.Clone(tool.Steps[:n]), step)
 	s.keep(tool)
+}
+
+// forget drops what the session has of a tool's definitions.
+func (s *Session) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.anchored = slices.DeleteFunc(slices.Clone(s.anchored), func(a anchored) bool { return a.Name == name })
 }
 
 // update adds the names that the session does not have, at the end, and removes others.

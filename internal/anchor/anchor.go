@@ -106,11 +106,14 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 // Of the places of one definition, the last counts. Where nothing changes, a tool has one definition.
 func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps []Step) {
 	add := func(next Step) {
-		_, ok := places.index(next.At)
+		at, ok := places.index(next.At)
 		if !ok || next.Wire != w.name || next.JSON != "" && w.nameOf([]byte(next.JSON)) != t.Name {
 			return
 		}
-		for n := len(steps) - 1; n >= 0 && (!w.changes || steps[n].JSON == next.JSON); n-- {
+		for n := len(steps) - 1; n >= 0; n-- {
+			if before, _ := places.index(steps[n].At); w.changes && steps[n].JSON != next.JSON && before <= at {
+				break
+			}
 			steps = steps[:n]
 		}
 		if len(steps) > 0 || next.JSON != "" {

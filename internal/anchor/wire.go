@@ -46,7 +46,7 @@ var wires = []*wire{
 	}, {
 		name: "responses", path: "/responses", elements: "input",
 		message: `{"type":"additional_tools","role":"developer","tools":`,
-		models:  []string{"gpt-*", "o1*", "o3*", "o4*"}, refusal: []string{"additional_tools"}, // no model is documented not to
+		models:  []string{"gpt-4*", "gpt-5*", "gpt-6*", "o1*", "o3*", "o4*"}, refusal: []string{"additional_tools"}, // no model is documented not to
 	},
 }
 
@@ -277,16 +277,14 @@ func (e *element) results() (ids []string) {
 func (w *wire) placesOf(elements []json.RawMessage) *places {
 	p := &places{results: make(map[At]int)}
 	nth := make(map[string]int)
-	var round []At // the results of the round that is being read
-	isTurn, hasUser := false, false
-	end := func(i int) { // ends the round, or the user's turn, before an element
+	var round []At            // the results of the round that is being read
+	isTurn, users := false, 0 // users: messages of the turn whose place is its end
+	end := func(i int) {      // ends the round, or the user's turn, before an element
 		for _, at := range round {
 			p.results[at] = i
 		}
-		if hasUser {
-			p.users = append(p.users, i)
-		}
-		round, isTurn, hasUser = nil, false, false
+		p.users = append(p.users, slices.Repeat([]int{i}, users)...)
+		round, isTurn, users = nil, false, 0
 	}
 	for i, raw := range elements {
 		var e element
@@ -301,7 +299,12 @@ func (w *wire) placesOf(elements []json.RawMessage) *places {
 			nth[id]++
 		}
 		isTurn = isTurn || isText
-		hasUser = hasUser || isText && e.Role == "user"
+		switch isUser := isText && e.Role == "user"; {
+		case isUser && w.atEnd:
+			users++
+		case isUser:
+			p.users = append(p.users, i+1)
+		}
 	}
 	end(len(elements))
 	return p

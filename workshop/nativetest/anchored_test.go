@@ -339,6 +339,12 @@ func TestAnchoredKeepsApart(t *testing.T) {
 			{Role: toolsearchtest.User, Text: "What is new?"}, {Role: toolsearchtest.Assistant, Text: "Well."},
 		}},
 		"a Filter that reads what JSON does not keep": {config: toolsearch.Config{Filter: byLabel}, first: append(catalog()[1:], secret), then: catalog()[1:]},
+		"a Filter that drops what the conversation has": {
+			config: toolsearch.Config{Filter: func(_ context.Context, d toolsearch.Document) bool {
+				return may || !strings.HasPrefix(d.Description, "Current")
+			}},
+			then: append(testtools.EchoTools("get_weather: The weather"), catalog()[1:]...),
+		},
 		"a group with the same name": {
 			config: toolsearch.Config{Filter: func(_ context.Context, d toolsearch.Document) bool { return may || d.Namespace != "a" },
 				Groups: []toolsearch.Group{{Name: "a", Source: source(catalog())}, {Name: "b", Source: source(namesake)}}},
@@ -367,5 +373,120 @@ func TestAnchoredKeepsApart(t *testing.T) {
 				assert.NotContains(t, play(instruct), "Current weather of a city", "with a session that was stored")
 			})
 		}
+	}
+}
+
+// TestAnchoredAgents: an agent that is a tool of another, with another catalog, and two middlewares of one agent. Each
+// conversation grows at its end, and defines its own tools alone.
+func TestAnchoredAgents(t *testing.T) {
+	onEvery(t, testAnchoredAgents[*schema.Message], testAnchoredAgents[*schema.AgenticMessage])
+}
+
+func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
+	find := func(name string) provider.Call {
+		return provider.Call{Name: "find_more", Arguments: `{"query":"select:` + name + `"}`}
+	}
+	insider := func(request string) provider.Call {
+		return provider.Call{Name: "insider", Arguments: `{"request":"` + request + `"}`}
+	}
+	anchoring := toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, DynamicTools: testtools.EchoTools("spy: Spies", "hide: Hides")}
+	for _, ctx := range []context.Context{context.Background(), toolsearch.WithLoaded(context.Background())} {
+		inside := []turn{calls(selecting("spy")), calls(calling("spy")), say}
+		server := provider.New(t, a.api, slices.Concat([]turn{calls(selecting("get_weather")), calls(insider("What is new?"))}, inside,
+			[]turn{calls(calling("get_weather"), insider("Again"))}, inside, []turn{calls(selecting("send_mail")), say})...)
+		s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Preselect: 1},
+			dynamic: append(catalog(), testtools.EchoTools("list_news: What is new")...)} // the inner agent is asked the same
+		inner := testtools.Must(adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{
+			Name: "insider", Description: "Knows", Instruction: "Be inside.", Model: a.model(t, server),
+			Handlers: []adk.TypedChatModelAgentMiddleware[M]{testtools.Must(toolsearch.NewTyped[M](ctx, &anchoring))(t)},
+		}))(t)
+		_, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
+			c.ToolsConfig.Tools = []tool.BaseTool{adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](inner))}
+		}).Run(ctx, input[M](s)))
+		require.NoError(t, err)
+		var outer []provider.Request
+		for i, r := range server.Requests() {
+			assert.Empty(t, r.Refused, "request %d", i)
+			isInside := strings.Contains(string(r.Body), "Be inside.")
+			assert.NotRegexp(t, map[bool]string{true: "list_news|get_weather", false: "spy"}[isInside], r.Callable, "request %d", i)
+			if !isInside {
+				outer = append(outer, r)
+			}
+		}
+		require.Len(t, outer, 5)
+		assert.Empty(t, breaksOf(t, outer, a.api), "requests that do not extend the one before")
+		assert.Empty(t, breaksOf(t, server.Requests()[2:5], a.api), "the same of the inner agent")
+	}
+
+	// Two middlewares share a session. Then the provider takes back what vanished from one of them, once.
+	anchoring.ToolName = "find_more"
+	anchoring.OnEvent = func(_ context.Context, e toolsearch.Event) {
+		_, failed := e.(*toolsearch.FailureEvent)
+		assert.False(t, failed)
+	}
+	server := provider.New(t, a.api, calls(selecting("get_weather"), find("spy")), calls(calling("get_weather"), calling("spy")),
+		calls(find("hide")), calls(selecting("send_mail")), say, say)
+	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, OnEvent: anchoring.OnEvent}}
+	ctx, history := toolsearch.WithLoaded(context.Background()), []M(nil)
+	for range 2 {
+		history = append(history, input[M](s)...)
+		events, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
+			c.Handlers = append(c.Handlers, testtools.Must(toolsearch.NewTyped[M](ctx, &anchoring))(t))
+		}).Run(ctx, history))
+		require.NoError(t, err)
+		history = append(history, inCallOrder(events)...)
+		anchoring.DynamicTools = testtools.EchoTools("hide: Hides", "seek: Seeks")
+	}
+	const two = "find_more get_weather spy"
+	last := map[bool]string{true: "find_more get_weather hide send_mail", false: two + " hide send_mail"}[a.api == provider.Messages]
+	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false,
+		[]string{"find_more", two, two, two + " hide", two + " hide send_mail", last})
+	assert.Equal(t, []int{5}, breaksOf(t, server.Requests(), a.api), "requests that do not extend the one before: the reminder changes")
+	assert.LessOrEqual(t, strings.Count(lastBody(server.Requests()), `"tool_removal"`), 1)
+}
+
+// Three agents share a session and ask in turn, each in a conversation of its own.
+func TestAnchoredAgentsInTurn(t *testing.T) {
+	onEvery(t, testAnchoredAgentsInTurn[*schema.Message], testAnchoredAgentsInTurn[*schema.AgenticMessage])
+}
+
+func testAnchoredAgentsInTurn[M adk.MessageType](t *testing.T, a adapter[M]) {
+	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}}
+	ctx, server := toolsearch.WithLoaded(t.Context(), "get_weather"), provider.New(t, a.api, slices.Repeat([]turn{say}, 6)...)
+	var histories [3][]M
+	for i := range 6 {
+		history := &histories[i%3]
+		*history = append(*history, input[M](s)...)
+		said, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
+			c.Instruction = fmt.Sprint("Be number ", i%3)
+		}).Run(ctx, *history))
+		require.NoError(t, err)
+		*history = append(*history, said...)
+	}
+	for i := range 3 {
+		requests := server.Requests()
+		assert.Empty(t, breaksOf(t, []provider.Request{requests[i], requests[i+3]}, a.api), "agent %d", i)
+	}
+}
+
+// A message with a result and a question is a place for what is loaded then.
+func TestAnchoredBehindResultAndQuestion(t *testing.T) {
+	for _, a := range agenticAdapters {
+		t.Run(a.name, func(t *testing.T) {
+			s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Preselect: 1, Index: sendMail}}
+			server := provider.New(t, a.api, calls(selecting("get_forecast")), say, say)
+			call := message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: "c", Name: "tool_search", Arguments: `{"query":"select:get_weather"}`}}}
+			mixed := toolsearchtest.Encode[*schema.AgenticMessage](
+				message{Role: toolsearchtest.Tool, CallID: "c", ToolName: "tool_search", Text: `{"matches":["get_weather"]}`})
+			mixed.ContentBlocks = append(mixed.ContentBlocks, schema.NewContentBlock(&schema.UserInputText{Text: "And now?"}))
+			history := []*schema.AgenticMessage{schema.UserAgenticMessage("Hello"), toolsearchtest.Encode[*schema.AgenticMessage](call), mixed}
+			ctx := toolsearch.WithLoaded(t.Context())
+			for range 2 {
+				said, err := drain(newRunner(t, a.model(t, server), s).Run(ctx, history))
+				require.NoError(t, err)
+				history = append(append(history, said...), schema.UserAgenticMessage("Go on"))
+			}
+			assert.Empty(t, breaksOf(t, server.Requests(), a.api))
+		})
 	}
 }

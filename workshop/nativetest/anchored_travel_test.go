@@ -12,7 +12,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,14 +31,15 @@ type leg struct {
 	change func(*setup) // what changes before it; nil means nothing
 	cut    int          // messages that the history loses before it, or one of the constants
 	turns  []turn
+	isLost bool // the history does not get the answer
 }
 
 // goes returns a leg that ends with an answer.
 func goes(rounds ...turn) leg { return leg{turns: append(rounds, say)} }
 
-func (l leg) after(change func(*setup)) leg { return leg{change, l.cut, l.turns} }
+func (l leg) after(change func(*setup)) leg { return leg{change: change, cut: l.cut, turns: l.turns} }
 
-func (l leg) without(messages int) leg { return leg{l.change, messages, l.turns} }
+func (l leg) without(messages int) leg { return leg{change: l.change, cut: messages, turns: l.turns} }
 
 const (
 	summarized = -1 // a summary takes the place of all messages
@@ -48,15 +48,16 @@ const (
 
 // trip is a conversation of legs.
 type trip struct {
-	name    string
-	config  toolsearch.Config // the protocol is anchored
-	session string            // what it begins with, as JSON; "" means nothing
-	isAlone bool              // the runs have no session
-	legs    []leg
-	loaded  []string // before each model call; a tool with a tilde only where the provider cannot take it back
-	breaks  []int    // the requests that do not extend the one before
-	says    string   // in the last request
-	tells   string   // the failure that an event tells; "" means none
+	name     string
+	config   toolsearch.Config // the protocol is anchored
+	session  string            // what it begins with, as JSON; "" means nothing
+	isAlone  bool              // the runs have no session
+	legs     []leg
+	loaded   []string // before each model call; a tool with a tilde only where the provider cannot take it back
+	breaks   []int    // the requests that do not extend the one before
+	demanded []int    // those where Anthropic demands it
+	says     string   // in the last request
+	tells    string   // the failure that an event tells; "" means none
 
 	additions int // definitions in the last request to a provider that takes changed ones; 0 means that it does not matter
 }
@@ -118,6 +119,9 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 		history = append(history, question...)
 		events, err := drain(newRunner(t, m, s).Run(ctx, history))
 		require.NoError(t, err)
+		if leg.isLost {
+			events = nil
+		}
 		history = append(history, inCallOrder(events)...)
 		all = append(append(all, question...), inCallOrder(events)...)
 		text = testtools.Must(json.Marshal(&session))(t)
@@ -160,6 +164,8 @@ func loading(n int, same string, given ...string) []string {
 func preselecting(s *setup) {
 	s.config.Preselect, s.config.Index = 1, testtools.Canned{Hits: []engines.Hit{{Doc: 0, Score: 1}}}.Index
 }
+
+func repeating(s *setup) { s.history = []message{{Role: toolsearchtest.User, Text: "Go on"}} }
 
 func removing(s *setup) { s.config.Protocol = toolsearch.ProtocolSearchAdd }
 
@@ -262,6 +268,21 @@ var trips = []trip{
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", ""}, breaks: []int{3, 4},
 	},
 	{
+		name: "a tool that vanished, behind questions that repeat",
+		legs: []leg{goes().after(repeating), goes().after(func(s *setup) { repeating(s); preselecting(s) }),
+			goes().after(func(s *setup) { repeating(s); withoutWeather(s) }), goes().after(repeating).without(99), goes().after(repeating)},
+		says: "Go on",
+	},
+	{
+		name: "a refused call before Preselect", config: toolsearch.Config{Unloaded: toolsearch.UnloadedRefuse},
+		legs:   []leg{goes(calls(calling("get_weather")), calls(selecting("send_mail"))), goes().after(preselecting), goes()},
+		loaded: []string{"", "", "send_mail", "send_mail get_weather", "send_mail get_weather"},
+	},
+	{
+		name: "an unanswered question", config: toolsearch.Config{Preselect: 1, Index: sendMail},
+		legs: []leg{{turns: []turn{say}, isLost: true}, goes(), goes()}, loaded: loading(3, "send_mail"), demanded: []int{1},
+	},
+	{
 		name:    "a session without room",
 		session: `["get_weather",{"name":"gone","steps":[{"json":"` + strings.Repeat("x", 1<<20-100) + `"}]}]`,
 		legs:    []leg{goes(calls(calling("get_weather")), calls(selecting("send_mail"))), goes()},
@@ -338,7 +359,11 @@ func testTrips[M adk.MessageType](t *testing.T, a adapter[M]) {
 			}
 			if loaded != nil {
 				checkRequests(t, saw.requests, dialect{name: "anchored"}, false, loaded)
-				assert.Equal(t, p.breaks, breaksOf(t, saw.requests, a.api), "requests that do not extend the one before")
+				breaks := p.breaks
+				if a.api == provider.Messages {
+					breaks = append(breaks, p.demanded...)
+				}
+				assert.Equal(t, breaks, breaksOf(t, saw.requests, a.api), "requests that do not extend the one before")
 			}
 			assert.Contains(t, lastBody(saw.requests), p.says)
 			if a.api == provider.Messages && p.additions > 0 {
@@ -468,75 +493,6 @@ func testAnchoredFailover[M adk.MessageType](t *testing.T, first, second adapter
 	checkRequests(t, two.Requests(), anchored, false, []string{"get_weather send_mail", "send_mail", "get_weather"})
 	assert.Len(t, failures, 1)
 	assert.Contains(t, failures[0], "do not pass AnchoredTransport")
-}
-
-// TestAnchoredAgents: an agent that is a tool of another, with another catalog, and two middlewares of one agent. Each
-// conversation grows at its end, and defines its own tools alone.
-func TestAnchoredAgents(t *testing.T) {
-	onEvery(t, testAnchoredAgents[*schema.Message], testAnchoredAgents[*schema.AgenticMessage])
-}
-
-func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
-	find := func(name string) provider.Call {
-		return provider.Call{Name: "find_more", Arguments: `{"query":"select:` + name + `"}`}
-	}
-	insider := func(request string) provider.Call {
-		return provider.Call{Name: "insider", Arguments: `{"request":"` + request + `"}`}
-	}
-	anchoring := toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, DynamicTools: testtools.EchoTools("spy: Spies", "hide: Hides")}
-	for _, ctx := range []context.Context{context.Background(), toolsearch.WithLoaded(context.Background())} {
-		inside := []turn{calls(selecting("spy")), calls(calling("spy")), say}
-		server := provider.New(t, a.api, slices.Concat([]turn{calls(selecting("get_weather")), calls(insider("What is new?"))}, inside,
-			[]turn{calls(calling("get_weather"), insider("Again"))}, inside, []turn{calls(selecting("send_mail")), say})...)
-		s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Preselect: 1},
-			dynamic: append(catalog(), testtools.EchoTools("list_news: What is new")...)} // the inner agent is asked the same
-		inner := testtools.Must(adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[M]{
-			Name: "insider", Description: "Knows", Instruction: "Be inside.", Model: a.model(t, server),
-			Handlers: []adk.TypedChatModelAgentMiddleware[M]{testtools.Must(toolsearch.NewTyped[M](ctx, &anchoring))(t)},
-		}))(t)
-		_, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
-			c.ToolsConfig.Tools = []tool.BaseTool{adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](inner))}
-		}).Run(ctx, input[M](s)))
-		require.NoError(t, err)
-		var outer []provider.Request
-		for i, r := range server.Requests() {
-			assert.Empty(t, r.Refused, "request %d", i)
-			isInside := strings.Contains(string(r.Body), "Be inside.")
-			assert.NotRegexp(t, map[bool]string{true: "list_news|get_weather", false: "spy"}[isInside], r.Callable, "request %d", i)
-			if !isInside {
-				outer = append(outer, r)
-			}
-		}
-		require.Len(t, outer, 5)
-		assert.Empty(t, breaksOf(t, outer, a.api), "requests that do not extend the one before")
-		assert.Empty(t, breaksOf(t, server.Requests()[2:5], a.api), "the same of the inner agent")
-	}
-
-	// Two middlewares share a session. Then the provider takes back what vanished from one of them, once.
-	anchoring.ToolName = "find_more"
-	anchoring.OnEvent = func(_ context.Context, e toolsearch.Event) {
-		_, failed := e.(*toolsearch.FailureEvent)
-		assert.False(t, failed)
-	}
-	server := provider.New(t, a.api, calls(selecting("get_weather"), find("spy")), calls(calling("get_weather"), calling("spy")),
-		calls(find("hide")), calls(selecting("send_mail")), say, say)
-	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, OnEvent: anchoring.OnEvent}}
-	ctx, history := toolsearch.WithLoaded(context.Background()), []M(nil)
-	for range 2 {
-		history = append(history, input[M](s)...)
-		events, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
-			c.Handlers = append(c.Handlers, testtools.Must(toolsearch.NewTyped[M](ctx, &anchoring))(t))
-		}).Run(ctx, history))
-		require.NoError(t, err)
-		history = append(history, inCallOrder(events)...)
-		anchoring.DynamicTools = testtools.EchoTools("hide: Hides", "seek: Seeks")
-	}
-	const two = "find_more get_weather spy"
-	last := map[bool]string{true: "find_more get_weather hide send_mail", false: two + " hide send_mail"}[a.api == provider.Messages]
-	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false,
-		[]string{"find_more", two, two, two + " hide", two + " hide send_mail", last})
-	assert.Equal(t, []int{5}, breaksOf(t, server.Requests(), a.api), "requests that do not extend the one before: the reminder changes")
-	assert.LessOrEqual(t, strings.Count(lastBody(server.Requests()), `"tool_removal"`), 1)
 }
 
 // TestRandomTalks plays random conversations. No request is refused, each extends the one before unless the history was
