@@ -127,6 +127,9 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		}
 	}
 	p := &anchor.Plan{Search: r.names.search, Now: c.now}
+	for _, doc := range r.excess {
+		p.Excess = append(p.Excess, r.scope.docs[doc].Name)
+	}
 	definitions, isWhole := r.session.definitions()
 	isWhole = isWhole && len(definitions) > 0 && !r.isAlone // what the session does not have was never defined
 	add := func(tool anchor.Tool, isNew bool) {

@@ -55,6 +55,9 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		s.ByResult = r.convertResults(t, given, s, false)
 	}
 	r.restrict(s, limit, busy)
+	if r.excess = nil; r.moves.Load() {
+		r.excess = r.beyond(s, r.config.Limits.MaxLoaded, busy)
+	}
 	return s, nil
 }
 
@@ -175,9 +178,15 @@ func (r *run) restrict(s *conversation.LoadSet, limit int, busy []int) {
 	if r.scope.allowed != nil {
 		s.Keep(r.scope.has)
 	}
-	if limit > 0 && !r.hidesNone {
-		s.Evict(limit, busy, func(doc int) bool { return r.isAlways(doc) || s.ByResult.Has(doc) })
+	s.Drop(r.beyond(s, limit, busy))
+}
+
+// beyond returns the least recently used of the loaded tools that count, beyond limit.
+func (r *run) beyond(s *conversation.LoadSet, limit int, busy []int) []int {
+	if limit == 0 || r.hidesNone {
+		return nil
 	}
+	return s.Excess(limit, busy, func(doc int) bool { return r.isAlways(doc) || s.ByResult.Has(doc) })
 }
 
 // calledDoc returns the dynamic tool that a call, or the call that a stand-in replaced, runs or dispatches to.

@@ -13,6 +13,7 @@ import (
 type Plan struct {
 	Search string       // the search tool: a request whose list does not have it is another conversation
 	Tools  []Tool       // in an order that stays
+	Excess []string     // tools that the list loses if nothing moves
 	Now    At           // the end of the conversation
 	Report func(Report) // is called for every request of the conversation that the transport could read
 }
@@ -54,7 +55,7 @@ type planKey struct{}
 // With returns a context whose requests follow a plan.
 func With(ctx context.Context, plan *Plan) context.Context {
 	if other, ok := ctx.Value(planKey{}).(*Plan); ok && other.Search != plan.Search { // of another middleware
-		both := &Plan{Search: plan.Search, Tools: slices.Concat(other.Tools, plan.Tools), Now: plan.Now}
+		both := &Plan{Search: plan.Search, Tools: slices.Concat(other.Tools, plan.Tools), Now: plan.Now, Excess: slices.Concat(other.Excess, plan.Excess)}
 		both.Report = func(r Report) { other.Report(r); plan.Report(r) }
 		return context.WithValue(ctx, planKey{}, both)
 	}
@@ -97,7 +98,7 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 		}
 	}
 	if len(added) > 0 {
-		text = b.write(w, report.Steps, added)
+		text = b.write(w, func(tool string) bool { return report.Steps[tool] != nil }, added)
 	}
 	return text, report
 }

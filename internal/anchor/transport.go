@@ -55,18 +55,23 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 		return nil, err
 	}
-	unchanged := r.Clone(r.Context())
-	unchanged.Body = rest{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
+	ordinary := r.Clone(r.Context())
+	ordinary.Body = rest{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
 	w := wires[at]
 	b, ok := w.read(text)
 	if !ok || b.tools[plan.Search] == nil {
-		return t.base.RoundTrip(unchanged)
+		return t.base.RoundTrip(ordinary)
 	}
 	key := r.URL.Host + " " + b.model
 	moved, report := t.move(plan, w, b, key)
+	if len(plan.Excess) > 0 {
+		text = b.write(w, func(tool string) bool { return slices.Contains(plan.Excess, tool) }, nil)
+		ordinary = withBody(r, text)
+		ordinary.Body = rest{ordinary.Body, r.Body}
+	}
 	if moved == nil {
 		plan.Report(report)
-		return t.base.RoundTrip(unchanged)
+		return t.base.RoundTrip(ordinary)
 	}
 	_ = r.Body.Close()
 	request := withBody(r, moved)

@@ -196,8 +196,8 @@ func (w *wire) messageOf(added []insertion) []byte {
 	return slices.Concat([]byte(w.message), list(parts), []byte("}"))
 }
 
-// write returns the body without the sent tools in its list, and with what is added to its conversation.
-func (b *body) write(w *wire, sent map[string][]Step, added map[int][]insertion) []byte {
+// write returns the body without some tools in its list, and with what is added to its conversation.
+func (b *body) write(w *wire, leaves func(tool string) bool, added map[int][]insertion) []byte {
 	var conversation, tools [][]byte
 	for i := 0; i <= len(b.elements); i++ {
 		if len(added[i]) > 0 {
@@ -208,7 +208,7 @@ func (b *body) write(w *wire, sent map[string][]Step, added map[int][]insertion)
 		}
 	}
 	for _, raw := range b.listed {
-		if sent[w.nameOf(raw)] == nil {
+		if !leaves(w.nameOf(raw)) {
 			tools = append(tools, raw)
 		}
 	}

@@ -69,13 +69,12 @@ func (s *LoadSet) Drop(docs []int) {
 	s.Keep(s.Members.Has)
 }
 
-// Evict removes the least recently used documents beyond limit. Exempt documents do not count. Busy documents, whose
+// Excess returns the least recently used documents beyond limit. Exempt documents do not count. Busy documents, whose
 // calls have no results yet, count but stay.
-func (s *LoadSet) Evict(limit int, busy []int, isExempt func(doc int) bool) {
+func (s *LoadSet) Excess(limit int, busy []int, isExempt func(doc int) bool) []int {
 	counted := slices.DeleteFunc(slices.Clone(s.Docs), isExempt)
-	if excess := len(counted) - limit; excess > 0 {
-		free := slices.DeleteFunc(counted, func(doc int) bool { return slices.Contains(busy, doc) })
-		slices.SortStableFunc(free, func(a, b int) int { return cmp.Compare(s.used[a], s.used[b]) })
-		s.Drop(free[:min(excess, len(free))])
-	}
+	excess := max(0, len(counted)-limit)
+	free := slices.DeleteFunc(counted, func(doc int) bool { return slices.Contains(busy, doc) })
+	slices.SortStableFunc(free, func(a, b int) int { return cmp.Compare(s.used[a], s.used[b]) })
+	return free[:min(excess, len(free))]
 }

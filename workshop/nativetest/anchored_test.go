@@ -490,3 +490,19 @@ func TestAnchoredBehindResultAndQuestion(t *testing.T) {
 		})
 	}
 }
+
+// A model that takes no definitions gets as many tools as MaxLoaded says, from its first request on.
+func TestAnchoredListOfAnotherModel(t *testing.T) {
+	a := messageAdapters[1]
+	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Limits: toolsearch.Limits{MaxLoaded: 1}}}
+	server := provider.New(t, a.api, calls(selecting("get_weather")), calls(selecting("send_mail")), say, say)
+	other := testtools.Must(openai.NewChatModel(t.Context(), &openai.ChatModelConfig{
+		BaseURL: server.URL, APIKey: key, Model: "other", HTTPClient: &http.Client{Transport: toolsearch.AnchoredTransport(nil)},
+	}))(t)
+	ctx, history := toolsearch.WithLoaded(t.Context()), input[*schema.Message](s)
+	said, err := drain(newRunner(t, a.model(t, server), s).Run(ctx, history))
+	require.NoError(t, err)
+	_, err = drain(newRunner[*schema.Message](t, other, s).Run(ctx, slices.Concat(history, said, history)))
+	require.NoError(t, err)
+	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false, []string{"", "get_weather", "get_weather send_mail", "send_mail"})
+}
