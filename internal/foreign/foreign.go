@@ -3,6 +3,7 @@
 package foreign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -116,10 +117,7 @@ func InParallel(outer context.Context, workers, n int, f func(ctx context.Contex
 		})
 	}
 	wait.Wait()
-	if outer.Err() != nil {
-		return outer.Err()
-	}
-	return context.Cause(ctx)
+	return cmp.Or(outer.Err(), context.Cause(ctx))
 }
 
 // WithTimeout is context.WithTimeout, but 0 or less means no timeout.
