@@ -66,10 +66,8 @@ var mcpHints = [...]struct{ hint, tag string }{
 // adapter's ServerName is the namespace. Where there is none, the namespace of mcp__server__tool and server__tool is
 // server.
 func Annotate(info *schema.ToolInfo) Annotation {
-	a := Annotation{Namespace: naming.Namespace(info.Name)}
-	if server, ok := info.Extra[mcpServerName].(string); ok && server != "" {
-		a.Namespace = server
-	}
+	server, _ := info.Extra[mcpServerName].(string)
+	a := Annotation{Namespace: cmp.Or(server, naming.Namespace(info.Name))}
 	annotations, _ := info.Extra[mcpAnnotations].(map[string]any)
 	title, _ := annotations["title"].(string)
 	own, _ := info.Extra[mcpTitle].(string)
