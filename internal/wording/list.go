@@ -135,12 +135,16 @@ func (l *List) names(describe int) string {
 	b.WriteString(l.Phrase("reminder"))
 	for i := range l.Tools {
 		t := &l.Tools[i]
-		b.WriteString("\n" + naming.Safe(t.Name))
-		if text := naming.ShortLine(t.Description, describe); text != "" {
-			b.WriteString(": " + text)
-		}
+		b.WriteString(line(naming.Safe(t.Name), t.Description, describe))
 	}
 	return b.String()
+}
+
+func line(title, description string, limit int) string {
+	if text := naming.ShortLine(description, limit); text != "" {
+		return "\n" + title + ": " + text
+	}
+	return "\n" + title
 }
 
 // group is the tools of a namespace, or with namespace "" the tools without a namespace.
@@ -186,19 +190,13 @@ func (l *List) groups() []group {
 
 func (g *group) summary(limit int) string { return naming.ShortLine(g.description, limit) }
 
-func (g *group) line(limit int) string {
-	if summary := g.summary(limit); summary != "" {
-		return "\n" + g.title + ": " + summary
-	}
-	return "\n" + g.title
-}
+func (g *group) line(limit int) string { return line(g.title, g.description, limit) }
 
 // grouped lists every name by namespace, without the prefix that the names share.
 func (l *List) grouped(groups []group, limit int) string {
 	var b strings.Builder
 	b.WriteString(l.Phrase("reminder-grouped"))
-	for i := range groups {
-		g := &groups[i]
+	for _, g := range groups {
 		if g.summary(limit) != "" || g.prefix == "" && l.Groups[g.namespace] { // otherwise no line would name the namespace
 			b.WriteString(g.line(limit))
 		}
