@@ -29,18 +29,15 @@ var decoder = sonic.Config{UseNumber: true, ValidateString: true, CopyString: tr
 // like JSON is the value itself. Read reports false if there is no value.
 func Read(text string) (value any, ok bool) {
 	value, ok = decodeLoosely(naming.Cut(text, maxBytes), len(text) <= maxBytes)
-	if !ok {
-		return nil, false
-	}
 	for range maxWrappings {
 		text, _ := value.(string) // else there is nothing to read
-		inner, ok := decode(Unfence(text))
-		if !ok {
+		inner, isJSON := decode(Unfence(text))
+		if !isJSON {
 			break
 		}
 		value = inner
 	}
-	return value, true
+	return value, ok
 }
 
 // ReadExactly reads a text into an object that must have every key of the text. It reports false for any other text,
