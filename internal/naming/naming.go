@@ -43,12 +43,7 @@ func appendCamelParts(parts []string, segment string) []string {
 	runes := []rune(segment)
 	start := 0
 	for i := 1; i < len(runes); i++ {
-		if !unicode.IsUpper(runes[i]) {
-			continue
-		}
-		afterLower := unicode.IsLower(runes[i-1])
-		beforeLower := i+1 < len(runes) && unicode.IsLower(runes[i+1])
-		if afterLower || beforeLower {
+		if unicode.IsUpper(runes[i]) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
 			parts = append(parts, string(runes[start:i]))
 			start = i
 		}
