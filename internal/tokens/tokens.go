@@ -79,8 +79,7 @@ func Of[T string | []byte](text T) int {
 }
 
 func (c *Counter) add(r rune) {
-	kind, cost := other, 0
-	isUpper := false
+	kind, cost, isUpper := other, 0, false
 	switch {
 	case 'a' <= r && r <= 'z', r >= utf8.RuneSelf && r <= unicode.MaxLatin1 && unicode.IsLower(r):
 		kind = letter
