@@ -189,13 +189,10 @@ const maxTermBytes = 64
 
 // termOf returns the term of a word, or "" if it has none, such as a stop word.
 func termOf(word string, class Class) string {
-	if class == Ideograph {
-		if chineseStopWords[word] {
-			return ""
-		}
+	switch {
+	case class == Ideograph && !chineseStopWords[word]:
 		return word
-	}
-	if len(word) > maxTermBytes {
+	case class == Ideograph || len(word) > maxTermBytes:
 		return ""
 	}
 	term := strings.ToLower(word)
