@@ -69,11 +69,10 @@ func Problems(what string, lines []string) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	count := ""
-	if len(lines) > maxProblems {
-		count = fmt.Sprintf("; and %d more", len(lines)-maxProblems)
+	if more := len(lines) - maxProblems; more > 0 {
+		lines = append(lines[:maxProblems:maxProblems], fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Errorf("toolsearch: %s %s%s", what, strings.Join(lines[:min(len(lines), maxProblems)], "; "), count)
+	return fmt.Errorf("toolsearch: %s %s", what, strings.Join(lines, "; "))
 }
 
 // Tools as an agent gets them. Eino asks every tool for its Info at the start of a run and again in every round of tool
