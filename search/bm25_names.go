@@ -53,8 +53,7 @@ func (r *bm25Reader) findNamed(text string) {
 // addNamed adds the tools that have all terms of the name, and the name.
 func (r *bm25Reader) addNamed(terms []int32) {
 	add := func(doc int32) {
-		tier := r.name.Tier(r.x.docs[doc].Name, r.x.docs[doc].Aliases)
-		if tier > letters.NotNamed {
+		if tier := r.name.Tier(r.x.docs[doc].Name, r.x.docs[doc].Aliases); tier > letters.NotNamed {
 			r.named[doc] = max(r.named[doc], tier)
 		}
 	}

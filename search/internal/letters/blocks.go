@@ -146,8 +146,7 @@ func (f *BlockFinder) Matched(ctx context.Context) (matched int, err error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		i, j, length := f.longest(s)
-		if length > 0 {
+		if i, j, length := f.longest(s); length > 0 {
 			matched += length
 			f.todo = append(f.todo, span{s.alo, i, s.blo, j}, span{i + length, s.ahi, j + length, s.bhi})
 		}
