@@ -72,9 +72,7 @@ func (c *Counter) Tokens() int { return (c.thousandths + 500) / 1000 }
 // Of estimates the tokens of a text.
 func Of[T string | []byte](text T) int {
 	var c Counter
-	for _, r := range string(text) {
-		c.add(r)
-	}
+	c.Add([]byte(text))
 	return c.Tokens()
 }
 
