@@ -80,19 +80,17 @@ func Through[T any](ctx context.Context, g Gate, f func(ctx context.Context) (T,
 	case <-ctx.Done():
 		return result, ctx.Err()
 	}
-	type answer struct {
-		result T
-		err    error
-	}
-	answers := make(chan answer, 1)
+	var answer T
+	var failure error
+	done := make(chan struct{}) // closed when both are set
 	go func() {
 		defer func() { <-g }()
-		result, err := Guard(func() (T, error) { return f(ctx) })
-		answers <- answer{result, err}
+		answer, failure = Guard(func() (T, error) { return f(ctx) })
+		close(done)
 	}()
 	select {
-	case a := <-answers:
-		return a.result, a.err
+	case <-done:
+		return answer, failure
 	case <-ctx.Done():
 		return result, ctx.Err()
 	}
