@@ -72,13 +72,10 @@ func (b *Notebook) RecordEffect(id string, e Effect) {
 func (b *Notebook) Take() (effects []Effect) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, id := range b.calls[b.taken:] {
+	// A resumed run carries out calls that an earlier run made, which come last.
+	for _, id := range slices.Concat(b.calls[b.taken:], slices.Sorted(maps.Keys(b.effects))) {
 		effects = append(effects, b.effects[id]...)
 		delete(b.effects, id)
-	}
-	// A resumed run carries out calls that an earlier run made.
-	for _, id := range slices.Sorted(maps.Keys(b.effects)) {
-		effects = append(effects, b.effects[id]...)
 	}
 	b.taken, b.effects, b.deadline = len(b.calls), nil, time.Time{}
 	return effects
