@@ -136,6 +136,7 @@ type retrieved struct {
 type retrieval struct {
 	text    string
 	hits    []retrieved // best first
+	allowed []Hit       // those of hits that the query allows
 	ranked  bool        // the scores are 1/rank
 	partial error       // of asking for more documents
 }
@@ -148,17 +149,11 @@ func (x *retrieverIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if err != nil {
 		return Hits{}, err
 	}
-	hits := make([]Hit, 0, len(answer.hits))
-	for _, hit := range answer.hits {
-		if q.Allows(hit.doc) {
-			hits = append(hits, Hit{Doc: hit.doc, Score: hit.score})
-		}
-	}
-	total := len(hits)
+	hits := answer.allowed
 	if q.Limit > 0 {
-		hits = hits[:min(q.Limit, total)]
+		hits = hits[:min(q.Limit, len(hits))]
 	}
-	return Hits{Hits: hits, Total: total, Partial: answer.partial}, nil
+	return Hits{Hits: hits, Total: len(answer.allowed), Partial: answer.partial}, nil
 }
 
 // Explain asks the engine once more.
@@ -184,7 +179,7 @@ func (x *retrieverIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 // retrieve asks the engine and reads its answer. It does not ask for a query without words.
 func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, error) {
 	words := strings.Fields(naming.CutWords(strings.ToValidUTF8(q.text(), " "), MaxQueryBytes))
-	answer := retrieval{text: strings.Join(words, " ")}
+	answer := retrieval{text: strings.Join(words, " "), allowed: []Hit{}}
 	if err := outer.Err(); err != nil || answer.text == "" || len(x.docs) == 0 {
 		return answer, err
 	}
@@ -212,13 +207,13 @@ func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, er
 			return answer, nil
 		}
 		answer.hits, answer.ranked = x.read(documents[:min(depth, len(documents))])
-		allowed := 0
+		answer.allowed = make([]Hit, 0, len(answer.hits))
 		for _, hit := range answer.hits {
 			if q.Allows(hit.doc) {
-				allowed++
+				answer.allowed = append(answer.allowed, Hit{Doc: hit.doc, Score: hit.score})
 			}
 		}
-		if allowed >= enough || len(documents) < depth || depth == maxRetrieverDepth {
+		if len(answer.allowed) >= enough || len(documents) < depth || depth == maxRetrieverDepth {
 			return answer, nil
 		}
 		depth = min(filteredDepth*depth, maxRetrieverDepth)
