@@ -53,14 +53,11 @@ func (r *run) courseOf(t *transcript) *course {
 	c := &course{results: make(map[anchor.At]bool), first: make(map[int]anchor.At)}
 	nth := make(map[string]int)
 	next, system := 0, "" // agents that share a Session differ in their instructions
-	turn := func(isUser bool) {
-		if isUser {
-			c.turns = append(c.turns, anchor.At{User: len(c.turns) + 1})
-		}
-	}
 	for i := range t.views {
 		v := &t.views[i]
-		turn(t.inserted != nil && t.insertAt == i && t.inserted.user)
+		if t.inserted != nil && t.insertAt == i && t.inserted.user {
+			c.turns = append(c.turns, anchor.At{User: len(c.turns) + 1})
+		}
 		if v.system {
 			system = hashOf(append(v.texts, system, v.text)...)
 		}
@@ -77,11 +74,13 @@ func (r *run) courseOf(t *transcript) *course {
 				c.first[doc] = cmp.Or(c.first[doc], c.now)
 			}
 		}
-		isUser := v.user && !v.dropped || v.asks
-		if turn(isUser); isUser && !r.reminder.is(v) {
-			last := &c.turns[len(c.turns)-1]
-			last.Text = hashOf(append(v.texts, system, v.text)...)
-			c.now = *last
+		if v.user && !v.dropped || v.asks {
+			at := anchor.At{User: len(c.turns) + 1}
+			if !r.reminder.is(v) {
+				at.Text = hashOf(append(v.texts, system, v.text)...)
+				c.now = at
+			}
+			c.turns = append(c.turns, at)
 		}
 	}
 	return c

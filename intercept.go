@@ -109,7 +109,12 @@ func (k *callable) defined(doc int) *anchored {
 	if !k.run.mode.anchors() {
 		return nil
 	}
-	return k.run.session.definition(k.run.scope.docs[doc].Name)
+	name := k.run.scope.docs[doc].Name
+	definitions, _ := k.run.session.definitions()
+	if at := slices.IndexFunc(definitions, func(a anchored) bool { return a.Name == name }); at >= 0 {
+		return &definitions[at]
+	}
+	return nil
 }
 
 func (k *callable) isLoaded(doc int) bool {

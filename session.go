@@ -111,16 +111,6 @@ func (s *Session) definitions() (list []anchored, isWhole bool) {
 	return s.anchored, !s.isFull
 }
 
-// definition returns what the session has of a tool, or nil.
-func (s *Session) definition(name string) *anchored {
-	definitions, _ := s.definitions()
-	at := slices.IndexFunc(definitions, func(a anchored) bool { return a.Name == name })
-	if at < 0 {
-		return nil
-	}
-	return &definitions[at]
-}
-
 // define records the last step of what a request had of a tool. doc is the tool in the catalog, nil if it is
 // gone; isFiltered says that a Filter may ask about it later. A definition keeps the places that agents of the session
 // have for it, and those in a history that lost earlier ones.

@@ -48,6 +48,9 @@ const (
 
 	headBytes  = 400 // of a description, in which it says what the tool does
 	tailWeight = 0.3 // of the rest, compared with them
+
+	longTaskLength      = 75  // words of a query; a longer one does without its commonest words
+	minLongTaskPostings = 100 // of the words of such a query, over few tools
 )
 
 // BM25Options are the parameters of BM25. The zero value means the measured defaults.

@@ -19,12 +19,7 @@ import (
 //
 //	create issue   ->   creat:1, issu:1 | ticket:0.2 related
 
-const (
-	noTerm = analysis.NoTerm
-
-	longTaskLength      = 75  // words of a query; a longer one does without its commonest words
-	minLongTaskPostings = 100 // of the words of such a query, over few tools
-)
+const noTerm = analysis.NoTerm
 
 // A bm25Query is a query that was read. The reader owns its memory, so it lasts until the next read.
 type bm25Query struct {

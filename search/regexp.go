@@ -197,12 +197,11 @@ func (x *regexpIndex) compile(text string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, patternError(err)
 	}
-	pattern, err := regexp.Compile("(?i)" + text)
-	if err != nil {
-		return nil, patternError(err)
+	pattern, err := regexp.Compile("(?i)" + text) // which is what was parsed
+	if err == nil {
+		pattern.Longest()
 	}
-	pattern.Longest()
-	return pattern, nil
+	return pattern, err
 }
 
 func patternError(err error) error {
