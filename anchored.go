@@ -44,7 +44,7 @@ func AnchoredTransport(base http.RoundTripper, accepts ...string) http.RoundTrip
 type course struct {
 	now     anchor.At
 	results map[anchor.At]bool // the places behind results
-	turns   []anchor.At        // the places behind the user's turns
+	users   []anchor.At        // the places behind the user's messages
 	first   map[int]anchor.At  // by document: the place behind the first result that loads it or that its call has
 }
 
@@ -56,7 +56,7 @@ func (r *run) courseOf(t *transcript) *course {
 	for i := range t.views {
 		v := &t.views[i]
 		if t.inserted != nil && t.insertAt == i && t.inserted.user {
-			c.turns = append(c.turns, anchor.At{User: len(c.turns) + 1})
+			c.users = append(c.users, anchor.At{User: len(c.users) + 1})
 		}
 		if v.system {
 			system = hashOf(append(v.texts, system, v.text)...)
@@ -67,7 +67,7 @@ func (r *run) courseOf(t *transcript) *course {
 			if id == "" {
 				continue
 			}
-			c.now = anchor.At{Call: id, Nth: nth[id], User: len(c.turns), Text: cmp.Or(c.now.Text, system)} // IDs may come again
+			c.now = anchor.At{Call: id, Nth: nth[id], User: len(c.users), Text: cmp.Or(c.now.Text, system)} // IDs may come again
 			c.results[c.now] = true
 			nth[id]++
 			for _, doc := range r.broughtBy(t, a) {
@@ -75,12 +75,12 @@ func (r *run) courseOf(t *transcript) *course {
 			}
 		}
 		if v.user && !v.dropped || v.asks {
-			at := anchor.At{User: len(c.turns) + 1}
+			at := anchor.At{User: len(c.users) + 1}
 			if !r.reminder.is(v) {
 				at.Text = hashOf(append(v.texts, system, v.text)...)
 				c.now = at
 			}
-			c.turns = append(c.turns, at)
+			c.users = append(c.users, at)
 		}
 	}
 	return c
@@ -99,14 +99,14 @@ func (r *run) broughtBy(t *transcript, a *answer) (docs []int) {
 	return docs
 }
 
-// find returns a place of an earlier request, if this one has it. A user's turn that moved is found by its text.
+// find returns a place of an earlier request, if this one has it. A user's message that moved is found by its text.
 func (c *course) find(at anchor.At) (anchor.At, bool) {
 	if at.Call != "" {
 		return at, c.results[at]
 	}
-	for i := min(at.User, len(c.turns)) - 1; i >= 0; i-- {
-		if c.turns[i].Text == at.Text {
-			return c.turns[i], true
+	for i := min(at.User, len(c.users)) - 1; i >= 0; i-- {
+		if c.users[i].Text == at.Text {
+			return c.users[i], true
 		}
 	}
 	return at, false
@@ -121,7 +121,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	if isFirst {
 		r.planned, r.changed = make(map[string]anchor.At), make(map[string]bool)
 		isEarlier := func(at anchor.At) bool { return at.Text != "" && at != c.now } // but the reminder
-		if r.isAlone && (c.now.Call != "" || slices.ContainsFunc(c.turns, isEarlier)) {
+		if r.isAlone && (c.now.Call != "" || slices.ContainsFunc(c.users, isEarlier)) {
 			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
 		}
 	}

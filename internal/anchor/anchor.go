@@ -36,12 +36,12 @@ type Step struct {
 }
 
 // At is a place in a conversation: behind the results of the round that has the result of a call, or behind one of
-// the user's turns. The zero value is no place.
+// the user's messages. The zero value is no place.
 type At struct {
 	Call string `json:"call,omitempty"` // the ID of the call
 	Nth  int    `json:"nth,omitempty"`  // which of the results with that ID, from 0
-	User int    `json:"user,omitempty"` // which turn, from 1: messages that include a user's, between those of the model and of tools
-	Text string `json:"text,omitempty"` // identifies the turn; for a place behind results, the transport leaves both alone
+	User int    `json:"user,omitempty"` // which message of the user's, from 1
+	Text string `json:"text,omitempty"` // identifies the message; for a place behind results, the transport leaves both alone
 }
 
 // A Report is what a request had.
@@ -55,7 +55,8 @@ type planKey struct{}
 // With returns a context whose requests follow a plan.
 func With(ctx context.Context, plan *Plan) context.Context {
 	if other, ok := ctx.Value(planKey{}).(*Plan); ok && other.Search != plan.Search { // of another middleware
-		both := &Plan{Search: plan.Search, Tools: slices.Concat(other.Tools, plan.Tools), Now: plan.Now, Excess: slices.Concat(other.Excess, plan.Excess)}
+		both := &Plan{Search: plan.Search, Tools: slices.Concat(other.Tools, plan.Tools), Now: plan.Now}
+		both.Excess = slices.Concat(other.Excess, plan.Excess)
 		both.Report = func(r Report) { other.Report(r); plan.Report(r) }
 		return context.WithValue(ctx, planKey{}, both)
 	}

@@ -46,7 +46,7 @@ var wires = []*wire{
 	}, {
 		name: "responses", path: "/responses", elements: "input",
 		message: `{"type":"additional_tools","role":"developer","tools":`,
-		models:  []string{"gpt-4*", "gpt-5*", "gpt-6*", "o1*", "o3*", "o4*"}, refusal: []string{"additional_tools"}, // no model is documented not to
+		models:  []string{"gpt-4*", "gpt-5*", "gpt-6*", "o1*", "o3*", "o4*"}, refusal: []string{"additional_tools"}, // no model is named
 	},
 }
 
@@ -277,9 +277,9 @@ func (e *element) results() (ids []string) {
 func (w *wire) placesOf(elements []json.RawMessage) *places {
 	p := &places{results: make(map[At]int)}
 	nth := make(map[string]int)
-	var round []At            // the results of the round that is being read
-	isTurn, users := false, 0 // users: messages of the turn whose place is its end
-	end := func(i int) {      // ends the round, or the user's turn, before an element
+	var round []At // the results of the round that is being read
+	isTurn, users := false, 0
+	end := func(i int) { // ends the round, or the user's turn and the messages whose place is its end, before an element
 		for _, at := range round {
 			p.results[at] = i
 		}
