@@ -135,9 +135,8 @@ func OneLine(s string, limit int) string {
 			return '›'
 		case unicode.IsControl(r) || IsHidden(r):
 			return ' '
-		default:
-			return r
 		}
+		return r
 	}, Cut(s, limit))
 }
 
@@ -270,9 +269,8 @@ func letters(name string) string {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-':
 			return r
-		default:
-			return '_'
 		}
+		return '_'
 	}, name)
 }
 

@@ -14,12 +14,9 @@ const maxDimensions = 1 << 16
 func Normalized[F float32 | float64](v []F) []float32 {
 	largest, sum := 0.0, 0.0
 	for _, x := range v {
-		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return nil
-		}
-		largest = max(largest, math.Abs(float64(x)))
+		largest = max(largest, math.Abs(float64(x))) // NaN if x is
 	}
-	if largest == 0 {
+	if largest == 0 || math.IsNaN(largest) || math.IsInf(largest, 0) {
 		return nil
 	}
 	for _, x := range v {

@@ -59,8 +59,7 @@ func asked[M adk.MessageType](t *testing.T, model *toolsearchtest.Model[M]) stri
 	var b strings.Builder
 	requests := model.Requests()
 	for i, messages := range model.Inputs() {
-		text, err := json.Marshal([]any{messages, requests[i].Tools, requests[i].Deferred, requests[i].SearchTool})
-		require.NoError(t, err)
+		text := testtools.Must(json.Marshal([]any{messages, requests[i].Tools, requests[i].Deferred, requests[i].SearchTool}))(t)
 		b.Write(append(text, '\n'))
 	}
 	return randomID.ReplaceAllString(b.String(), `"_eino_msg_id":""`)

@@ -75,8 +75,7 @@ func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	agent := with[M](&handler[M]{tools: c.added})
 	agent.ToolsConfig = toolsConfig(c.static...)
 	if c.eino {
-		theirs, err := oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows")})
-		require.NoError(t, err)
+		theirs := testtools.Must(oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows")}))(t)
 		agent.Handlers = append(agent.Handlers, theirs)
 	}
 	if c.first != nil {
