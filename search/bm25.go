@@ -86,7 +86,6 @@ type bm25 struct {
 
 	docs       []Document
 	heads      []letters.Heads       // by document
-	isNameless []bool                // by document: whether one of its names consists of stop words
 	nearTerms  func() *letters.Terms // built at the first word that no tool has
 	scratch    sync.Pool
 	namespaces *bm25Namespaces // nil means that no tool has a namespace
@@ -122,12 +121,12 @@ func (o BM25Options) restricted(ctx context.Context, all []Document, docs []int)
 func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []int32) (*bm25, error) {
 	x := &bm25{
 		coverage: max(0, cmp.Or(o.Coverage, defaultCoverage)), lexicon: o.Lexicon.tables(), options: o,
-		all: all, docs: docs, docOf: docOf, heads: make([]letters.Heads, len(docs)), isNameless: make([]bool, len(docs)),
+		all: all, docs: docs, docOf: docOf, heads: make([]letters.Heads, len(docs)),
 	}
 	var err error
 	x.Index, err = bm25f.Build(ctx, len(docs), cmp.Or(o.K1, defaultK1), o.fields(), func(c *bm25f.Counter, doc int) {
 		d := &docs[doc]
-		x.heads[doc], x.isNameless[doc] = letters.HeadsOf(d.Name, d.Aliases), hasBareName(c.Analyzer, d)
+		x.heads[doc] = letters.HeadsOf(d.Name, d.Aliases)
 		addTexts(c, d)
 	})
 	if err != nil {

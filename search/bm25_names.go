@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/eino-toolsearch/toolsearch/internal/naming"
-	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/search/internal/bm25f"
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
 )
@@ -18,17 +16,6 @@ import (
 
 // maxNameTokens is how many words of a query are looked up as names.
 const maxNameTokens = 8
-
-// hasBareName reports whether one of the tool's names consists of stop words only, so that no term leads to it. Every
-// form of the tool's own name ends in the shortest form, so only that and the aliases are checked.
-func hasBareName(z *analysis.Analyzer, doc *Document) bool {
-	name := naming.Cut(doc.Name, naming.MaxBytes)
-	if at := strings.LastIndex(name, "__"); at > 0 {
-		name = name[at+2:]
-	}
-	isBare := func(name string) bool { return len(z.Append(nil, naming.Cut(name, naming.MaxBytes))) == 0 }
-	return isBare(name) || slices.ContainsFunc(doc.Aliases, isBare)
-}
 
 // findNamed finds the tools that the text names, either as a whole or by a word that is written like a name.
 func (r *bm25Reader) findNamed(text string) {
@@ -69,9 +56,9 @@ func (r *bm25Reader) addNamed(terms []int32) {
 		}
 		r.lists = append(r.lists, r.x.List(id))
 	}
-	if len(terms) == 0 {
-		for doc, is := range r.x.isNameless {
-			if is && r.name.MayBe(r.x.heads[doc]) {
+	if len(terms) == 0 { // only stop words
+		for doc, heads := range r.x.heads {
+			if r.name.MayBe(heads) {
 				add(int32(doc))
 			}
 		}
