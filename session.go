@@ -192,8 +192,7 @@ func stored(doc *Document) json.RawMessage {
 	if doc == nil {
 		return nil
 	}
-	schema, err := foreign.Guard(doc.Info.ToJSONSchema)
-	if err != nil || schema != nil && !schemacheck.IsWritable(schema) {
+	if _, _, err := schemacheck.SchemaOf(doc.Info); err != nil {
 		return nil
 	}
 	text, _ := foreign.Guard(func() (json.RawMessage, error) { return json.Marshal(doc) })

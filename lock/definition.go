@@ -15,7 +15,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -91,14 +90,12 @@ func (d *definition) seal() error {
 }
 
 func parametersOf(info *schema.ToolInfo) (string, error) {
-	root, err := foreign.Guard(info.ToJSONSchema)
+	root, _, err := schemacheck.SchemaOf(info)
 	switch {
 	case err != nil:
-		return "", errors.New("its schema is wrong")
+		return "", errors.New("its schema is wrong, too large, or nested too deep")
 	case root == nil:
 		return noParameters, nil
-	case !schemacheck.IsWritable(root):
-		return "", errors.New("its schema is too large or nested too deep")
 	}
 	text, err := json.Marshal(root)
 	switch {

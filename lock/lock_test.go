@@ -113,7 +113,7 @@ func TestVerify(t *testing.T) {
 		{"a long description", also(search.Document{Name: "z", Description: strings.Repeat("y", 1<<16+1)}),
 			[]string{"z: refused: its description is longer than 65536 bytes"}},
 		{"a schema that is not JSON", also(unwritable), []string{"endless: refused: its schema is not JSON"}},
-		{"a schema without a bottom", also(bottomless), []string{"bottomless: refused: its schema is too large or nested too deep"}},
+		{"a schema without a bottom", also(bottomless), []string{"bottomless: refused: its schema is wrong, too large, or nested too deep"}},
 		{"a schema that is not UTF-8", also(garbled), []string{"garbled: refused: its schema has text that is not UTF-8"}},
 		{"nothing", nil, []string{"ping: missing", "send_mail of mail: missing", "get_weather of sky: missing"}},
 		{"names that try the terminal", also(named("evil\u202e", "a\x1b[31m\nb", "")), []string{`a\u001b[31m\nb of evil\u202e: new`}},

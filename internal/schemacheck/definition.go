@@ -42,14 +42,12 @@ func JSON(info *schema.ToolInfo) string {
 }
 
 func written(info *schema.ToolInfo) (string, error) {
-	definition, err := foreign.Guard(info.ToJSONSchema)
+	definition, _, err := SchemaOf(info)
 	switch {
 	case err != nil:
-		return "", errWrongSchema
+		return "", err
 	case definition == nil:
 		return anyObject, nil
-	case !IsWritable(definition):
-		return "", errLargeSchema
 	}
 	text, err := foreign.Guard(func() (string, error) { return sonic.ConfigStd.MarshalToString(definition) })
 	switch {
@@ -59,6 +57,20 @@ func written(info *schema.ToolInfo) (string, error) {
 		return anyObject, nil
 	}
 	return text, nil
+}
+
+// SchemaOf returns the schema of a tool's parameters, or nil if it has none. It fails for a schema that is wrong, or
+// cannot be written in a reasonable time: one that contains itself never ends. IsPlain says that the schema can be
+// written, as at most MaxSchemaBytes, and that nothing in it needs to be mended.
+func SchemaOf(info *schema.ToolInfo) (s *jsonschema.Schema, isPlain bool, err error) {
+	if s, err = foreign.Guard(info.ToJSONSchema); err != nil {
+		return nil, false, errWrongSchema
+	}
+	w := newPrinter(maxWriting, 0)
+	if w.value(reflect.ValueOf(s)); w.left < 0 {
+		return nil, false, errLargeSchema
+	}
+	return s, !w.isOdd && (maxWriting-w.left)*escapedBytes <= MaxSchemaBytes, nil
 }
 
 // Frozen returns a copy of a definition that nobody else can change, with all properties in the order of their names:
@@ -149,29 +161,23 @@ func eachParameter(schema json.RawMessage, visit func(text, enum string)) {
 
 // replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.
 func replaceParts(s *jsonschema.Schema, replace func(*jsonschema.Schema) *jsonschema.Schema) {
-	ofNames := func(named map[string]*jsonschema.Schema) map[string]*jsonschema.Schema {
-		named = maps.Clone(named)
-		for _, name := range slices.Sorted(maps.Keys(named)) {
-			named[name] = replace(named[name])
-		}
-		return named
+	for _, part := range [...]**jsonschema.Schema{
+		&s.Not, &s.If, &s.Then, &s.Else, &s.Items, &s.Contains, &s.AdditionalProperties, &s.PropertyNames, &s.ContentSchema,
+	} {
+		*part = replace(*part)
 	}
-	fields := reflect.ValueOf(s).Elem()
-	for i := range fields.NumField() {
-		if field := fields.Field(i); !field.IsZero() && field.CanInterface() {
-			switch part := field.Addr().Interface().(type) {
-			case **jsonschema.Schema:
-				*part = replace(*part)
-			case *[]*jsonschema.Schema:
-				*part = slices.Clone(*part)
-				for i, inner := range *part {
-					(*part)[i] = replace(inner)
-				}
-			case *map[string]*jsonschema.Schema:
-				*part = ofNames(*part)
-			case *jsonschema.Definitions:
-				*part = ofNames(*part)
-			}
+	for _, list := range [...]*[]*jsonschema.Schema{&s.AllOf, &s.AnyOf, &s.OneOf, &s.PrefixItems} {
+		*list = slices.Clone(*list)
+		for i, inner := range *list {
+			(*list)[i] = replace(inner)
+		}
+	}
+	for _, named := range [...]*map[string]*jsonschema.Schema{
+		(*map[string]*jsonschema.Schema)(&s.Definitions), &s.DependentSchemas, &s.PatternProperties,
+	} {
+		*named = maps.Clone(*named)
+		for _, name := range slices.Sorted(maps.Keys(*named)) {
+			(*named)[name] = replace((*named)[name])
 		}
 	}
 	if s.Properties != nil {
@@ -190,6 +196,7 @@ const (
 	maxWriting   = 6 << 20 // bytes copied
 	partsWriting = 136     // bytes of a schema besides its texts
 	valueWriting = 8       // bytes of an empty value
+	escapedBytes = 6       // of \u0000, and more than what partsWriting leaves out
 )
 
 // A Print tells whether a source's definition changed: it is equal for equal definitions, whatever the order of their
@@ -214,17 +221,11 @@ func PrintOf(info *schema.ToolInfo) Print {
 	return Print(w.hash.Sum64())
 }
 
-// IsWritable reports whether a definition can be written in a reasonable time. One that contains itself never ends.
-func IsWritable(root *jsonschema.Schema) bool {
-	w := newPrinter(maxWriting, 0)
-	w.value(reflect.ValueOf(root))
-	return w.left >= 0
-}
-
 type printer struct {
 	hash  maphash.Hash
-	left  int // bytes that may still be copied; the walk ends when it is negative
-	depth int // of the schemas around
+	left  int  // bytes that may still be copied; the walk ends when it is negative
+	depth int  // of the schemas around
+	isOdd bool // a part needs to be mended, or may be impossible to write
 }
 
 func newPrinter(left, depth int) *printer {
@@ -233,7 +234,10 @@ func newPrinter(left, depth int) *printer {
 	return w
 }
 
-var propertiesField, _ = reflect.TypeFor[jsonschema.Schema]().FieldByName("Properties")
+var (
+	schemaPackage      = reflect.TypeFor[jsonschema.Schema]().PkgPath()
+	propertiesField, _ = reflect.TypeFor[jsonschema.Schema]().FieldByName("Properties")
+)
 
 // schema hashes the fields of a schema that are set, each after its number, whether exported or not.
 func (w *printer) schema(s *jsonschema.Schema) {
@@ -241,6 +245,7 @@ func (w *printer) schema(s *jsonschema.Schema) {
 	if w.left -= partsWriting * w.depth; w.depth > maxDepth {
 		w.left = -1
 	}
+	w.isOdd = w.isOdd || hasOddType(s) || lacksItems(s) || s.Type != "" && s.TypeEnhanced != nil
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {
 		if field := v.Field(i); w.left >= 0 && !field.IsZero() && i != propertiesField.Index[0] {
@@ -265,7 +270,7 @@ func (w *printer) named(n int, values iter.Seq2[reflect.Value, reflect.Value]) {
 		inner := newPrinter(w.left, w.depth)
 		inner.value(name)
 		inner.value(value)
-		sum, w.left = sum+inner.hash.Sum64(), inner.left
+		sum, w.left, w.isOdd = sum+inner.hash.Sum64(), inner.left, w.isOdd || inner.isOdd
 	}
 	maphash.WriteComparable(&w.hash, [2]uint64{uint64(n), sum})
 }
@@ -276,6 +281,9 @@ func (w *printer) value(v reflect.Value) {
 	if w.left < 0 {
 		return
 	}
+	if of := v.Type().PkgPath(); of != "" && of != schemaPackage { // may write itself, as json.Number does
+		w.isOdd = true
+	}
 	switch v.Kind() {
 	case reflect.String:
 		w.left -= (valueWriting + v.Len()) * w.depth
@@ -283,6 +291,7 @@ func (w *printer) value(v reflect.Value) {
 	case reflect.Bool:
 		maphash.WriteComparable(&w.hash, v.Bool())
 	case reflect.Uint64, reflect.Float64:
+		w.isOdd = w.isOdd || v.CanFloat() && v.Float()-v.Float() != 0 // JSON does not have it
 		maphash.WriteComparable(&w.hash, v.Interface())
 	case reflect.Slice:
 		maphash.WriteComparable(&w.hash, v.Len())
@@ -290,6 +299,7 @@ func (w *printer) value(v reflect.Value) {
 			w.value(v.Index(i))
 		}
 	case reflect.Map:
+		w.isOdd = w.isOdd || v.Type().Key().Kind() != reflect.String
 		w.named(v.Len(), v.Seq2())
 	case reflect.Pointer, reflect.Interface:
 		switch inner := v.Elem(); {
@@ -304,6 +314,7 @@ func (w *printer) value(v reflect.Value) {
 			w.value(inner)
 		}
 	default:
+		w.isOdd = true
 		text, _ := foreign.Guard(func() ([]byte, error) { return sonic.ConfigStd.Marshal(v.Interface()) }) // or nil
 		w.hash.Write(text)
 	}

@@ -60,18 +60,19 @@ func Refusal(info *schema.ToolInfo) error {
 // odd is why Anthropic refuses the name of one of the parameters, or nil. The name cannot be mended: the tool knows its
 // parameter by no other name. The other providers accept it.
 func Mended(info *schema.ToolInfo) (mended *schema.ToolInfo, refusal, odd error) {
-	text, err := written(info)
-	switch {
-	case err != nil:
-		return nil, errUnwritable, nil
-	case len(text) > MaxSchemaBytes:
-		return nil, errTooLong, nil
-	}
-	given, _ := info.ToJSONSchema()
-	if given == nil {
+	given, isPlain, _ := SchemaOf(info)
+	definition := given
+	if !isPlain { // mostly it is, and writing takes ten times as long
+		switch text, err := written(info); {
+		case err != nil:
+			return nil, errUnwritable, nil
+		case len(text) > MaxSchemaBytes:
+			return nil, errTooLong, nil
+		}
+		definition, refusal = mendedParts(given)
+	} else if given == nil {
 		return info, nil, nil
 	}
-	definition, refusal := mendedParts(given)
 	switch {
 	case definition.Type == "object":
 	case definition.Type == "" && (definition.Properties != nil || definition.Ref != "" || len(branches(definition)) > 0):
@@ -142,18 +143,14 @@ func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error
 		return nil, nil
 	}
 	copied := *s
-	isOdd := func(name string) bool { return !slices.Contains(types, name) }
-	if s.Type != "" && isOdd(s.Type) || slices.ContainsFunc(s.TypeEnhanced, isOdd) {
-		copied.Type, copied.TypeEnhanced, refusal = "", nil, errNoType
-	}
-	if _, twice := s.Extras["type"]; twice { // such as a number, which Type cannot hold
-		copied.Extras, refusal = maps.Clone(s.Extras), errNoType
+	if hasOddType(s) {
+		copied.Type, copied.TypeEnhanced, copied.Extras, refusal = "", nil, maps.Clone(s.Extras), errNoType
 		delete(copied.Extras, "type")
+		if reflect.ValueOf(copied).IsZero() {
+			copied.Description = anyValue // an empty schema is written as true, which some providers refuse
+		}
 	}
-	if refusal != nil && reflect.DeepEqual(copied, jsonschema.Schema{}) {
-		copied.Description = anyValue // an empty schema is written as true, which some providers refuse
-	}
-	if (s.Type == "array" || slices.Contains(s.TypeEnhanced, "array")) && s.Items == nil {
+	if lacksItems(s) {
 		// OpenAI requires items even beside prefixItems.
 		copied.Items, refusal = &jsonschema.Schema{Description: anyValue}, cmp.Or(refusal, errNoItems)
 	}
@@ -166,4 +163,14 @@ func mendedParts(s *jsonschema.Schema) (mended *jsonschema.Schema, refusal error
 		return s, nil
 	}
 	return &copied, refusal
+}
+
+func hasOddType(s *jsonschema.Schema) bool {
+	isOdd := func(name string) bool { return !slices.Contains(types, name) }
+	_, isOther := s.Extras["type"] // such as a number, which Type cannot hold
+	return isOther || s.Type != "" && isOdd(s.Type) || slices.ContainsFunc(s.TypeEnhanced, isOdd)
+}
+
+func lacksItems(s *jsonschema.Schema) bool {
+	return s.Items == nil && (s.Type == "array" || slices.Contains(s.TypeEnhanced, "array"))
 }

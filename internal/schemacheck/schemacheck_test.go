@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -376,6 +378,26 @@ func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
 }
 
 // Bound leaves to the calls what depends on the arguments, and what only the compiler knows.
+// A walk tells which schemas need no mending and are never written: the schemas in all places, and all values, count.
+func TestOddParts(t *testing.T) {
+	list := &jsonschema.Schema{Type: "array"}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[jsonschema.Schema]()) {
+		for _, part := range []any{list, []*jsonschema.Schema{list}, map[string]*jsonschema.Schema{"a": list}, jsonschema.Definitions{"a": list}} {
+			if s := (&jsonschema.Schema{Type: "object"}); field.Type == reflect.TypeOf(part) {
+				reflect.ValueOf(s).Elem().FieldByIndex(field.Index).Set(reflect.ValueOf(part))
+				mended, refusal, _ := schemacheck.Mended(&schema.ToolInfo{Name: "a", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)})
+				require.Error(t, refusal, "an array without items in %s", field.Name)
+				assert.NoError(t, schemacheck.Refusal(mended), "what is left of %s", field.Name)
+			}
+		}
+	}
+	for _, value := range []any{math.NaN(), json.Number("x"), json.RawMessage("{"), map[any]any{1: 2}, func() {}, []any{math.Inf(1)}} {
+		s := &jsonschema.Schema{Type: "object", Default: value}
+		refusal := schemacheck.Refusal(&schema.ToolInfo{Name: "a", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)})
+		assert.ErrorContains(t, refusal, "is wrong", "%T", value)
+	}
+}
+
 func TestBound(t *testing.T) {
 	assert.EqualError(t, schemacheck.Bound(toolWith(t, property(strings.Repeat(`{"items":`, 70)+`{}`+strings.Repeat(`}`, 70)))),
 		"the schema is nested too deep")
