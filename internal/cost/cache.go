@@ -40,8 +40,9 @@ type cache struct {
 
 // kept is a beginning of a prompt.
 type kept struct {
-	text []byte
-	used time.Duration
+	text    []byte
+	used    time.Duration
+	counter tokens.Counter // of the text
 }
 
 // use bills a request and keeps it.
@@ -55,8 +56,9 @@ func (c *cache) use(r *Request) Usage {
 		ends = []int{len(prompt)}
 	}
 	length, found := c.find(prompt, r.At)
-	count := countBeginnings(prompt, append(slices.Clone(ends), length, len(prompt)))
-	u := Usage{Cached: count[length], Output: r.Output}
+	counters := c.count(prompt, append(slices.Clone(ends), length, len(prompt)))
+	count := func(end int) int { counter := counters[end]; return counter.Tokens() }
+	u := Usage{Cached: count(length), Output: r.Output}
 	u.Cached -= u.Cached % max(p.Block, 1)
 	if u.Cached < p.MinTokens {
 		u.Cached = 0
@@ -65,15 +67,15 @@ func (c *cache) use(r *Request) Usage {
 		c.kept[found].used = r.At
 	}
 	for _, end := range ends {
-		if count[end] < p.MinTokens {
+		if count(end) < p.MinTokens {
 			continue
 		}
-		c.kept = append(c.kept, kept{prompt[:end], r.At})
+		c.kept = append(c.kept, kept{prompt[:end], r.At, counters[end]})
 		if p.Written > 0 {
-			u.Written = max(count[end]-u.Cached, 0)
+			u.Written = max(count(end)-u.Cached, 0)
 		}
 	}
-	u.Plain = count[len(prompt)] - u.Cached - u.Written
+	u.Plain = count(len(prompt)) - u.Cached - u.Written
 	return u
 }
 
@@ -91,17 +93,23 @@ func (c *cache) find(prompt []byte, now time.Duration) (length, found int) {
 	return length, found
 }
 
-// countBeginnings returns the tokens of a prompt's beginnings by their ends, in one reading.
-func countBeginnings(prompt []byte, ends []int) map[int]int {
+// count counts a prompt's beginnings, by their ends, in one reading that skips the last beginning that was kept.
+func (c *cache) count(prompt []byte, ends []int) map[int]tokens.Counter {
 	slices.Sort(ends)
-	count := make(map[int]int, len(ends))
+	counters := make(map[int]tokens.Counter, len(ends))
 	var counter tokens.Counter
 	at := 0
 	for _, end := range ends {
+		for _, k := range slices.Backward(c.kept) {
+			if n := len(k.text); n > at && n <= end && bytes.Equal(k.text, prompt[:n]) {
+				counter, at = k.counter, n
+				break
+			}
+		}
 		counter.Add(prompt[at:end])
-		at, count[end] = end, counter.Tokens()
+		at, counters[end] = end, counter
 	}
-	return count
+	return counters
 }
 
 // commonPrefix returns the length of the longest common beginning. It ends between characters.
