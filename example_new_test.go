@@ -3,6 +3,7 @@ package toolsearch_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -13,55 +14,21 @@ import (
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
 
-type place struct {
-	City string `json:"city" jsonschema:"description=Name of the city"`
-}
-
-func weatherOf(_ context.Context, p place) (string, error) { return "Sunny in " + p.City, nil }
-
-// This agent has its tools behind tool_search. The model is a script, so the example needs no key.
-// A program uses a chat model of eino-ext in its place.
 func ExampleNew() {
 	ctx := context.Background()
-	weather, err := utils.InferTool("get_weather", "Current weather of a city", weatherOf)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	middleware, err := toolsearch.New(ctx, &toolsearch.Config{
-		DynamicTools: []tool.BaseTool{weather}, // and hundreds more
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	model := toolsearchtest.NewModel[*schema.Message](
+	weather := must(utils.InferTool("get_weather", "Current weather of a city", getWeather))
+	middleware := must(toolsearch.New(ctx, &toolsearch.Config{DynamicTools: []tool.BaseTool{weather /* and hundreds more */}}))
+	model := toolsearchtest.NewModel[*schema.Message]( // a script in the place of a chat model
 		toolsearchtest.CallTool("tool_search", `{"query":"weather"}`),
 		toolsearchtest.CallTool("get_weather", `{"city":"Rome"}`),
-		toolsearchtest.Say("It is sunny in Rome."),
-	)
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+		toolsearchtest.Say("It is sunny in Rome."))
+	agent := must(adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: "helper", Description: "Helps", Model: model,
 		Handlers: []adk.ChatModelAgentMiddleware{middleware},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	events := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, "How is the weather in Rome?")
-	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			fmt.Println(event.Err)
-			return
-		}
-		message := event.Output.MessageOutput.Message
-		for _, call := range message.ToolCalls {
-			fmt.Println("calls", call.Function.Name, call.Function.Arguments)
-		}
-		if message.Content != "" {
-			fmt.Println(message.Role, "says", message.Content)
-		}
+	}))
+	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, EnableStreaming: true})
+	if err := show(runner.Query(ctx, "How is the weather in Rome?")); err != nil {
+		log.Fatal(err)
 	}
 	for i, request := range model.Requests() {
 		fmt.Println("call", i+1, "saw", request.ToolNames())
@@ -75,4 +42,41 @@ func ExampleNew() {
 	// call 1 saw [tool_search]
 	// call 2 saw [tool_search get_weather]
 	// call 3 saw [tool_search get_weather]
+}
+
+func show(events *adk.AsyncIterator[*adk.AgentEvent]) error {
+	for event, ok := events.Next(); ok; event, ok = events.Next() {
+		if event.Err != nil {
+			return event.Err
+		}
+		if event.Output == nil || event.Output.MessageOutput == nil {
+			continue // an event without a message, such as those of Config.SendEvents
+		}
+		// GetMessage waits for the end of a streamed message. To show it as it comes, read
+		// event.Output.MessageOutput.MessageStream where IsStreaming is true.
+		message, err := event.Output.MessageOutput.GetMessage()
+		if err != nil {
+			return err
+		}
+		for _, call := range message.ToolCalls {
+			fmt.Println("calls", call.Function.Name, call.Function.Arguments)
+		}
+		if message.Content != "" {
+			fmt.Println(message.Role, "says", message.Content)
+		}
+	}
+	return nil
+}
+
+func getWeather(_ context.Context, place struct {
+	City string `json:"city" jsonschema:"description=Name of the city"`
+}) (string, error) {
+	return "Sunny in " + place.City, nil
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
 }

@@ -36,14 +36,6 @@ func demoTools() []tool.BaseTool {
 	return tools
 }
 
-// must returns the value of a call that cannot fail in an example.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
-}
-
 // A catalog can be searched without an agent.
 func ExampleCatalog_Search() {
 	ctx := context.Background()
@@ -265,32 +257,20 @@ func ExampleConfig_onEvent() {
 // NewTyped is New for agents of either message type.
 func ExampleNewTyped() {
 	ctx := context.Background()
-	middleware, err := toolsearch.NewTyped[*schema.AgenticMessage](ctx, &toolsearch.Config{DynamicTools: demoTools()})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	middleware := must(toolsearch.NewTyped[*schema.AgenticMessage](ctx, &toolsearch.Config{DynamicTools: demoTools()}))
 	model := toolsearchtest.NewModel[*schema.AgenticMessage](
 		toolsearchtest.CallTool("tool_search", `{"query":"channel"}`),
 		toolsearchtest.Say("Slack can do that."),
 	)
-	agent, err := adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[*schema.AgenticMessage]{
+	agent := must(adk.NewTypedChatModelAgent(ctx, &adk.TypedChatModelAgentConfig[*schema.AgenticMessage]{
 		Name: "helper", Description: "Helps", Model: model,
 		Handlers: []adk.TypedChatModelAgentMiddleware[*schema.AgenticMessage]{middleware},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
+	}))
 	events := agent.Run(ctx, &adk.TypedAgentInput[*schema.AgenticMessage]{
 		Messages: []*schema.AgenticMessage{schema.UserAgenticMessage("Who can write to a channel?")},
 	})
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
-		if event.Err != nil {
-			fmt.Println(event.Err)
-			return
-		}
+		must(event, event.Err)
 	}
 	for i, request := range model.Requests() {
 		fmt.Println("call", i+1, "saw", request.ToolNames())

@@ -62,12 +62,6 @@ func memoryFile(t *testing.T) string {
 	return path
 }
 
-// The program in README.md is the one that was played.
-func TestREADMEHasTheMinimalProgram(t *testing.T) {
-	_, code, _ := strings.Cut(readDocument(t, "examples/minimal/main.go"), "package main\n")
-	assert.Contains(t, readDocument(t, "README.md"), "```go\npackage main\n"+code+"```\n")
-}
-
 // What the quickstart's conversation costs is in docs/protocols.md.
 func TestCosts(t *testing.T) {
 	_, costs, found := strings.Cut(readDocument(t, "examples/testdata/quickstart.txt"), "\nWhat this conversation costs")
