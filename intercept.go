@@ -78,7 +78,9 @@ func (k *callable) standInFor(name string) *standIn {
 	case dynamic:
 		// A tool that the conversation defines and remove_tool has unloaded is visible where providers cannot take it back.
 		isRemoved := k.run.moves.Load() && k.defined(doc) != nil
-		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode.seesSearches() && !k.isLoaded(doc) {
+		loaded, _ := k.run.notebook.WasLoaded(doc)
+		isLoaded := loaded || k.run.hidesNone || containsName(k.given.tools, name) || hasLoaded(k.run, k.given.deferred, name)
+		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode.seesSearches() && !isLoaded {
 			return &standIn{UnloadedTool: name}
 		}
 	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):
@@ -115,12 +117,6 @@ func (k *callable) defined(doc int) *anchored {
 		return &definitions[at]
 	}
 	return nil
-}
-
-func (k *callable) isLoaded(doc int) bool {
-	name := k.run.scope.docs[doc].Name
-	loaded, _ := k.run.notebook.WasLoaded(doc)
-	return loaded || k.run.hidesNone || containsName(k.given.tools, name) || hasLoaded(k.run, k.given.deferred, name)
 }
 
 const maxAgentTools = 256 // tools of the agent's own that a name is compared with

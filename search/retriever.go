@@ -262,7 +262,11 @@ func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, r
 			all = append(all, retrieved{doc: doc, rank: len(all) + 1, score: document.Score()})
 		}
 	}
-	if ranked = !areScores(all); ranked {
+	// The engine's scores count if all are positive numbers, and they are not distances, which grow.
+	isWrong := func(hit retrieved) bool { return !(hit.score > 0) || math.IsInf(hit.score, 0) }
+	grows := slices.IsSortedFunc(all, func(a, b retrieved) int { return cmp.Compare(a.score, b.score) })
+	ranked = slices.ContainsFunc(all, isWrong) || grows && len(all) > 0 && all[0].score != all[len(all)-1].score
+	if ranked {
 		for i := range all {
 			all[i].score = 1 / float64(all[i].rank)
 		}
@@ -272,11 +276,4 @@ func (x *retrieverIndex) read(documents []*schema.Document) (hits []retrieved, r
 	})
 	seen := docset.New(len(x.docs))
 	return slices.DeleteFunc(all, func(hit retrieved) bool { return !seen.Add(hit.doc) }), ranked
-}
-
-// areScores reports whether the engine's scores count: all are positive numbers, and they are not distances.
-func areScores(hits []retrieved) bool {
-	isWrong := func(hit retrieved) bool { return !(hit.score > 0) || math.IsInf(hit.score, 0) }
-	grows := slices.IsSortedFunc(hits, func(a, b retrieved) int { return cmp.Compare(a.score, b.score) })
-	return !slices.ContainsFunc(hits, isWrong) && (!grows || len(hits) == 0 || hits[0].score == hits[len(hits)-1].score)
 }
