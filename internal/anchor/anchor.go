@@ -7,12 +7,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // A Plan is where the definitions of one model call belong.
 type Plan struct {
-	Search string       // the search tool: a request whose list does not have it is another conversation
-	Tools  []Tool       // in an order that stays
+	Search string // the search tool: a request whose list does not have it is another conversation
+	Tools  []Tool
 	Excess []string     // tools that the list loses if nothing moves
 	Now    At           // the end of the conversation
 	Report func(Report) // is called for every request of the conversation that the transport could read
@@ -96,6 +97,13 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 			report.Steps[t.Name] = steps
 		} else if isListed {
 			report.Err = errors.New("the request does not have the message that one belongs behind")
+		}
+	}
+	for _, place := range added { // in an order that does not depend on which agent of a session was the first
+		slices.SortStableFunc(place, func(a, b insertion) int { return strings.Compare(a.name, b.name) })
+		marked := slices.IndexFunc(place, func(in insertion) bool { return in.mark != nil })
+		if last := len(place) - 1; marked >= 0 {
+			place[marked].mark, place[last].mark = place[last].mark, place[marked].mark
 		}
 	}
 	if len(added) > 0 {

@@ -169,8 +169,8 @@ func TestMoves(t *testing.T) {
 			err         bool
 		}{
 			{"a found tool", "tool_search mail", []anchor.Tool{mail()}, "tool_search", []string{one}, nil, false},
-			{"tools of two places", "a tool_search mail fax b", []anchor.Tool{mail(), {Name: "fax", First: now}, {Name: "b", First: found}},
-				"a tool_search", []string{one, b}, []string{other}, false},
+			{"tools of two places, by their names", "a tool_search mail fax b", []anchor.Tool{mail(), {Name: "fax", First: now}, {Name: "b", First: found}},
+				"a tool_search", []string{b, one}, []string{other}, false},
 			{"a definition keeps its bytes", "tool_search mail", placed(name, old, now), "tool_search", nil, []string{old}, false},
 			{"a definition of another provider", "tool_search mail", placed("x", old, now), "tool_search", []string{one}, nil, false},
 			{"a definition of another name", "tool_search mail", placed(name, other, now), "tool_search", []string{one}, nil, false},
@@ -204,7 +204,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestMessages: what only Anthropic has. Its mark of the cache moves with the last tool, removals are blocks, and
+// TestMessages: what only Anthropic has. Its mark of the cache moves behind the last tool, removals are blocks, and
 // user's messages that follow results come before what is added.
 func TestMessages(t *testing.T) {
 	f, mark := forms["messages"], `"cache_control":{"type":"ephemeral"}`
@@ -213,8 +213,10 @@ func TestMessages(t *testing.T) {
 	b := &base{}
 	through := anchor.Transport(b)
 	betas := func(r *http.Request) { r.Header["Anthropic-Beta"] = []string{"one,inline-tools-2026-09-15"} }
-	reports := send(t, through, f.url, f.with(f.define("tool_search fax")+","+marked, "", ""), []anchor.Tool{mail()}, betas)
-	assert.Equal(t, f.with(f.define("tool_search fax"), strings.Replace(block, "}}}]", "}},"+mark+"}]", 1), ""), b.bodies[0], "the mark moves")
+	two := []anchor.Tool{mail(), {Name: "zip", First: found}}
+	reports := send(t, through, f.url, f.with(f.define("tool_search fax zip")+","+marked, "", ""), two, betas)
+	added := strings.Replace(f.add(f.define("mail"), f.define("zip")), "}}}]", "}},"+mark+"}]", 1)
+	assert.Equal(t, f.with(f.define("tool_search fax"), added, ""), b.bodies[0], "the mark moves to the end")
 	assert.Equal(t, []string{"one,inline-tools-2026-09-15"}, b.got[0].Header["Anthropic-Beta"], "the header had it")
 	steps := reports[0].Steps["mail"]
 	assert.Equal(t, []anchor.Step{{At: found, Wire: "messages", JSON: f.define("mail")}}, steps, "without the mark")
