@@ -78,8 +78,13 @@ func (t *transcript) finish(r round, names *metaNames) {
 		switch {
 		case a.call != nil:
 			a.called = names.wantedBy(a.call)
-		case result.name == "":
-			a.called = t.calledBefore(result.callID, names)
+		case result.name == "": // the tool called with the id in the latest rounds
+			isCall := func(c callView) bool { return c.id == result.callID }
+			for _, r := range t.rounds[max(0, len(t.rounds)-maxRoundsBack):] {
+				if i := slices.IndexFunc(r.calls, isCall); i >= 0 {
+					a.called = names.wantedBy(&r.calls[i])
+				}
+			}
 		}
 	}
 }
@@ -119,16 +124,6 @@ func (t *transcript) loading(a *answer, names *metaNames) iter.Seq[*resultView] 
 			}
 		}
 	}
-}
-
-// calledBefore returns the name of the tool called with an id in the latest rounds, or "".
-func (t *transcript) calledBefore(id string, names *metaNames) string {
-	for _, r := range slices.Backward(t.rounds[max(0, len(t.rounds)-maxRoundsBack):]) {
-		if i := slices.IndexFunc(r.calls, func(c callView) bool { return c.id == id }); i >= 0 {
-			return names.wantedBy(&r.calls[i])
-		}
-	}
-	return ""
 }
 
 // wantedBy returns the name that the model called: of a stand-in, that of the call that it replaced.

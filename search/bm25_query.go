@@ -196,8 +196,12 @@ func (r *bm25Reader) weigh() {
 	r.query.groups = r.query.groups[:0]
 	clear(r.taken)
 	clear(r.wanted)
-	if r.x.lexicon.HasOwnMeanings() {
-		r.readOwn()
+	if r.x.lexicon.HasOwnMeanings() { // of words that are not Chinese: only a company's own lexicon lists these
+		for i, n := range r.all {
+			if number, known := r.x.lexicon.Meanings().Numbers[r.analyzer.Terms[n]]; known && r.words[n].script == alphabetic {
+				r.addMeaningsOf(r.analyzer.Terms[n], n, number, r.weightOf(n), r.sentenceOf[i])
+			}
+		}
 	}
 	for _, n := range r.all {
 		r.want(r.words[n].id)

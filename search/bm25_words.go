@@ -247,15 +247,6 @@ func (r *bm25Reader) readChinese(text string, weight float64) {
 	}
 }
 
-// readOwn adds the meanings of words that are not Chinese. Only a company's own lexicon lists these.
-func (r *bm25Reader) readOwn() {
-	for i, n := range r.all {
-		if number, known := r.x.lexicon.Meanings().Numbers[r.analyzer.Terms[n]]; known && r.words[n].script == alphabetic {
-			r.addMeaningsOf(r.analyzer.Terms[n], n, number, r.weightOf(n), r.sentenceOf[i])
-		}
-	}
-}
-
 // addMeaningsOf adds the meanings of a word of a sentence, by its number in the lexicon. n is the
 // word's number in the analyzer, or noTerm if the word is Chinese.
 func (r *bm25Reader) addMeaningsOf(word string, n, number int32, weight float64, sentence int) {

@@ -55,19 +55,15 @@ func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		x.texts[i] = letters.NewText(similarityTextOf(&docs[i]))
+		doc, whole := &docs[i], make([]string, 0, 4)
+		for _, s := range []string{doc.Name, doc.Original, doc.Description, doc.Hint} {
+			if s != "" {
+				whole = append(whole, naming.Cut(s, letters.MaxText*utf8.UTFMax))
+			}
+		}
+		x.texts[i] = letters.NewText(strings.ToLower(strings.Join(whole, " ")))
 	}
 	return x, nil
-}
-
-func similarityTextOf(doc *Document) string {
-	whole := make([]string, 0, 4)
-	for _, s := range []string{doc.Name, doc.Original, doc.Description, doc.Hint} {
-		if s != "" {
-			whole = append(whole, naming.Cut(s, letters.MaxText*utf8.UTFMax))
-		}
-	}
-	return strings.ToLower(strings.Join(whole, " "))
 }
 
 // similarityIndex implements Searcher. It is immutable.

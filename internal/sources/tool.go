@@ -46,11 +46,13 @@ func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 		return nil, fmt.Errorf("%T: empty name", t)
 	case len(info.Name) > naming.MaxBytes:
 		return nil, fmt.Errorf("%T: a name of %d bytes; no provider takes more than %d", t, len(info.Name), naming.MaxBytes)
-	case !isCallable(t):
-		return nil, fmt.Errorf("%q (%T): it can be called in none of the four ways: "+
-			"invokable, streamable, enhanced invokable, enhanced streamable", info.Name, t)
 	}
-	return info, nil
+	switch t.(type) {
+	case invokable[string, string], streamable[string, string], invokable[input, output], streamable[input, output]:
+		return info, nil
+	}
+	return nil, fmt.Errorf("%q (%T): it can be called in none of the four ways: "+
+		"invokable, streamable, enhanced invokable, enhanced streamable", info.Name, t)
 }
 
 // Definition asks a tool for its definition, which may be nil. A wrapper without a tool inside panics.
@@ -91,14 +93,6 @@ type (
 	input  = *schema.ToolArgument // of the enhanced forms
 	output = *schema.ToolResult
 )
-
-func isCallable(t tool.BaseTool) bool {
-	switch t.(type) {
-	case invokable[string, string], streamable[string, string], invokable[input, output], streamable[input, output]:
-		return true
-	}
-	return false
-}
 
 // described answers everything Eino asks a tool, except running it.
 type described struct {
