@@ -74,22 +74,17 @@ func (n *Narrower) Read(s Searcher, text, namespace string, filter func(doc int)
 		return q
 	}
 	if namespace == "" {
-		namespace, text = n.cutNamespace(text, filter)
+		text = cutQuery(text)
+		prefix, rest, found := strings.Cut(text, ":")
+		prefix = strings.TrimSpace(prefix)
+		isSeen := func(doc int32) bool { return filter == nil || filter(int(doc)) }
+		if found && slices.ContainsFunc(n.namespaces()[naming.Fold(prefix)], isSeen) {
+			namespace, text = prefix, rest
+		}
 	}
 	q := ParseQuery(text)
 	q.Namespace = namespace
 	return q
-}
-
-func (n *Narrower) cutNamespace(text string, filter func(doc int) bool) (namespace, rest string) {
-	text = cutQuery(text)
-	prefix, rest, found := strings.Cut(text, ":")
-	prefix = strings.TrimSpace(prefix)
-	isSeen := func(doc int32) bool { return filter == nil || filter(int(doc)) }
-	if !found || !slices.ContainsFunc(n.namespaces()[naming.Fold(prefix)], isSeen) {
-		return "", text
-	}
-	return prefix, rest
 }
 
 // Narrow resolves the demands of a query. Its new Allowed allows a document if the old Allowed and filter do, and the
