@@ -36,15 +36,15 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	value, ok := modeljson.Read(arguments)
 	object, isObject := value.(map[string]any)
 	if !isObject {
-		queries, areTexts := modeljson.Texts(value, maxQueries)
+		queries, areTexts := modeljson.Texts(value, maxAsked)
 		return searchRequest{queries: queries, unreadable: !ok || !areTexts}
 	}
 	if s := standInOf(object); s != nil {
 		return searchRequest{stand: s}
 	}
 	asked, further := modeljson.First(object, keys...), object["queries"]
-	queries, ok := modeljson.Texts(asked, maxQueries)
-	more, moreOK := modeljson.Texts(further, maxQueries)
+	queries, ok := modeljson.Texts(asked, maxAsked)
+	more, moreOK := modeljson.Texts(further, maxAsked)
 	if _, given := object[keys[0]]; asked == nil && further == nil && len(object) > 0 && !given {
 		ok = false // the arguments say something, but under no known key
 	}
@@ -85,8 +85,8 @@ func readAskedFor(arguments string) (request searchRequest, ok bool) {
 	if !modeljson.ReadExactly(arguments, &object) || object.Query == nil {
 		return searchRequest{}, false
 	}
-	queries := modeljson.TextsIn(*object.Query, maxQueries)
-	more := object.Queries[:min(len(object.Queries), maxQueries)]
+	queries := modeljson.TextsIn(*object.Query, maxAsked)
+	more := object.Queries[:min(len(object.Queries), maxAsked)]
 	return searchRequest{queries: together(queries, more), limit: max(object.MaxResults, 0)}, true
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -45,8 +46,9 @@ func (t *trace) found(matches []Match, query string) {
 		t.foundBy = make(map[string]string)
 	}
 	for _, m := range matches {
-		queries := strings.TrimPrefix(t.foundBy[m.Info.Name]+" | "+naming.ShortLine(query, maxFoundBy), " | ")
-		t.foundBy[m.Info.Name] = naming.Cut(queries, maxFoundBy)
+		if before := t.foundBy[m.Info.Name]; !strings.HasSuffix(before, "…") {
+			t.foundBy[m.Info.Name] = naming.ShortLine(strings.TrimPrefix(before+" | "+query, " | "), maxFoundBy)
+		}
 	}
 }
 
@@ -119,7 +121,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if ended = limited.Err(); ended != nil {
 			break
 		}
-		if list, ok := parseSelect(text); ok {
+		if list, ok := c.namesIn(text); ok {
 			matches, missing := c.selectNames(list)
 			blank = blank && len(matches)+len(missing) == 0
 			lists, places = append(lists, matches), places+len(matches)
@@ -198,6 +200,10 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			result.Message = c.prompt.Text(wrong.Key, wrong.Values...)
 		}
 	}
+	if more := queries[min(len(queries), maxQueries):]; len(more) > 0 {
+		left := naming.ShortLine(strings.Join(more, "; "), maxLeftBytes)
+		result.Message = strings.TrimSpace(result.Message + " " + c.prompt.Text("left-queries", "{limit}", strconv.Itoa(maxQueries), "{queries}", left))
+	}
 	if ended != nil && ctx.Err() == nil {
 		trace.failure, ended = cmp.Or(trace.failure, ended), nil
 		result.Message = c.prompt.Text("search-timeout")
@@ -206,6 +212,17 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		return nil, trace, ended
 	}
 	return result, trace, nil
+}
+
+// namesIn reads the list of a query that asks for tools by their names: after "select:", or nothing but the exact names of
+// several tools, as models write them that see a list of names.
+func (c scope) namesIn(text string) (list string, ok bool) {
+	if list, ok = parseSelect(text); ok || c.isShown == nil {
+		return list, ok
+	}
+	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	isOther := func(name string) bool { _, known := c.docNamed(name); return !known || !strings.Contains(name, "_") }
+	return text, len(names) > 1 && !slices.ContainsFunc(names, isOther)
 }
 
 // unlimited asks for as many tools as MaxResultsCap allows.
@@ -534,14 +551,16 @@ func (c scope) near(texts []string, matched []Match) []string {
 const (
 	maxSelectBytes = 32 << 10
 	maxSelect      = 200 // names in one select:
-	maxQueries     = 10  // in one call of the meta-tool
+	maxQueries     = 10  // in one call of the meta-tool; the answer names the others
+	maxAsked       = 20  // that are read in each argument of a call
 	maxNearQueries = 8   // texts for which one search looks for near names
 	maxSuggestions = 5
-	maxCopies      = 20 // names of copies of a query's matches
-	maxPasses      = 3  // searches for what takes the places of tools that need none
-	maxLoneWords   = 16 // words of a query for which the fallback is asked, since only one namespace has them
-	minLoneWord    = 4  // bytes of such a word
-	maxFoundBy     = 80 // bytes of the queries that found a tool, whose first words say which they are
+	maxCopies      = 20  // names of copies of a query's matches
+	maxPasses      = 3   // searches for what takes the places of tools that need none
+	maxLoneWords   = 16  // words of a query for which the fallback is asked, since only one namespace has them
+	minLoneWord    = 4   // bytes of such a word
+	maxLeftBytes   = 500 // of the queries that were not searched, in an answer
+	maxFoundBy     = 80  // bytes of the queries that found a tool, whose first words say which they are
 )
 
 // A Result is the answer to a search.

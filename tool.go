@@ -325,8 +325,8 @@ type foundDefinitions struct {
 // valid for the same arguments, and a call with wrong arguments is answered with the whole schema.
 const (
 	maxWhole            = 2 << 10 // bytes of definitions in an answer that is not long
-	maxOtherDescription = 80      // bytes; a best match has maxBriefDescription
-	maxParameterText    = 80      // bytes
+	maxOtherDescription = 100     // bytes; a best match has maxBriefDescription
+	maxParameterText    = 120     // bytes
 )
 
 func (h *host) definitionsTool() *metaTool {

@@ -140,7 +140,8 @@ func OneLine(s string, limit int) string {
 	}, Cut(s, limit))
 }
 
-// ShortLine returns the beginning of a description as one line of at most limit bytes.
+// ShortLine returns the beginning of a description as one line of at most limit bytes. It ends with a sentence if one ends
+// behind the first third, or else with a word.
 func ShortLine(text string, limit int) string {
 	if limit <= 0 {
 		return ""
@@ -149,7 +150,11 @@ func ShortLine(text string, limit int) string {
 	if len(line) <= limit {
 		return line
 	}
-	return strings.TrimRight(CutWords(line, limit-len("…")), " ,") + "…"
+	line = CutWords(line, limit-len("…"))
+	if end := strings.LastIndex(line, ". "); 3*end >= limit && !strings.HasSuffix(line[:end], ".g") && !strings.HasSuffix(line[:end], "i.e") {
+		line = line[:end]
+	}
+	return strings.TrimRight(line, " ,.") + "…"
 }
 
 // Safe returns a tool's name as a text may show it.

@@ -95,6 +95,11 @@ func TestProtocolDispatch(t *testing.T) {
 				definitionOf("send_mail", "Sends an e-mail") + `,` + foundBy("+stocks prices", definitionOf("list_stocks", "Prices of shares")) + `]}`),
 		},
 		{
+			name: "more queries than one call takes", config: using(toolsearch.ProtocolDispatch),
+			turns: []turn{searching(`{"query":"select:send_mail","queries":["1","2","3","4","5","6","7","8","9","mail","<b>"]}`)},
+			check: says(`{"matches":[` + definitionOf("send_mail", "Sends an e-mail") + `],"message":"Not searched, since one call takes 10 queries: mail; ‹b›. …`),
+		},
+		{
 			name: "searches without a match, and a mistake", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{searching(`{"query":"zzz"}`), searching(`{}`), searching(`{"query":"select:get_wether"}`)},
 			saw:   slices.Repeat([]string{metas}, 4),

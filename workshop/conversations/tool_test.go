@@ -388,6 +388,12 @@ func TestProtocolRanked(t *testing.T) {
 			},
 		},
 		{
+			name: "exact names without select:, and words that are names", config: ranked, dynamic: testtools.EchoTools(
+				"send_mail: Sends", "get_mail: Weather", "send: Posts", "mail: Letters", "mail_to: Any"),
+			turns: []turn{searching(`{"query":"get_mail, mail_to"}`), searching(`{"query":"send mail","limit":3}`)},
+			saw:   []string{"tool_search", "tool_search get_mail mail_to", "tool_search get_mail mail_to send_mail send mail"},
+		},
+		{
 			name: "the default limit is 5, and the largest limit is 10", config: ranked, dynamic: testtools.EchoTools(many...),
 			turns: []turn{searching(`{"query":"send"}`), searching(`{"query":"send","limit":2}`),
 				searching(`{"query":"send","limit":100}`), searching(`{"query":"send","limit":"7"}`), searching(`{"query":"send","limit":-1}`)},
