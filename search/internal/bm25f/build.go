@@ -49,7 +49,7 @@ type row struct {
 // cell is how often a term occurs in each field of a document.
 type cell struct {
 	term   int32
-	counts [MaxFields]uint16
+	counts [MaxFields]uint8
 }
 
 const cellBlock = 1 << 12 // cells that are allocated at once
@@ -117,7 +117,7 @@ func (c *Counter) count(field int) {
 			c.place[term] = at
 			c.frequency[term]++
 		}
-		if n := &c.row.cells[at-1].counts[field]; *n < math.MaxUint16-1 {
+		if n := &c.row.cells[at-1].counts[field]; *n < math.MaxUint8 {
 			*n++
 		}
 	}
