@@ -31,16 +31,14 @@ func says(want ...string) func(*testing.T, outcome) {
 		t.Helper()
 		var got []string
 		for _, m := range o.last().Messages {
-			if m.Role != toolsearchtest.Tool {
-				continue
+			if m.Role == toolsearchtest.Tool {
+				got = append(got, m.Text)
 			}
-			text := m.Text
-			if i := len(got); i < len(want) {
-				if beginning, cut := strings.CutSuffix(want[i], "…"); cut && strings.HasPrefix(text, beginning) {
-					text = want[i]
-				}
+		}
+		for i := range min(len(got), len(want)) {
+			if beginning, cut := strings.CutSuffix(want[i], "…"); cut && strings.HasPrefix(got[i], beginning) {
+				got[i] = want[i]
 			}
-			got = append(got, text)
 		}
 		assert.Equal(t, want, got, "the answers")
 	}
@@ -388,10 +386,10 @@ func TestProtocolRanked(t *testing.T) {
 			},
 		},
 		{
-			name: "exact names without select:, and words that are names", config: ranked, dynamic: testtools.EchoTools(
-				"send_mail: Sends", "get_mail: Weather", "send: Posts", "mail: Letters", "mail_to: Any"),
-			turns: []turn{searching(`{"query":"get_mail, mail_to"}`), searching(`{"query":"send mail","limit":3}`)},
-			saw:   []string{"tool_search", "tool_search get_mail mail_to", "tool_search get_mail mail_to send_mail send mail"},
+			name: "exact names without select:, and words that are names", config: ranked,
+			dynamic: testtools.EchoTools("send_mail: Sends", "get_mail: Weather", "send: Posts", "mail: Letters", "mail_to: Any"),
+			turns:   []turn{searching(`{"query":"get_mail, mail_to"}`), searching(`{"query":"send mail","limit":3}`)},
+			saw:     []string{"tool_search", "tool_search get_mail mail_to", "tool_search get_mail mail_to send_mail send mail"},
 		},
 		{
 			name: "the default limit is 5, and the largest limit is 10", config: ranked, dynamic: testtools.EchoTools(many...),
