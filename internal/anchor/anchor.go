@@ -68,14 +68,13 @@ func With(ctx context.Context, plan *Plan) context.Context {
 type insertion struct {
 	Step
 	name string
-	mark []byte // the cache mark of the list's definition; nil means none
 }
 
 // apply returns the body of a request with the definitions where the plan has them, and what it has now. nil means that
 // nothing moves. The report's error says that a tool stays in the list, since the request does not have its place.
 func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 	report.Steps = make(map[string][]Step)
-	added := make(map[int][]insertion) // by the element that they go before
+	added, marks := make(map[int][]insertion), make(map[int][]byte) // by the element that they go before
 	places := w.placesOf(b.elements)
 	for i := range p.Tools {
 		t := &p.Tools[i]
@@ -86,12 +85,11 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 		definition, mark := w.unmarked(raw) // empty if it is not listed
 		steps := p.steps(w, t, definition, places)
 		for at, step := range steps {
-			in := insertion{Step: step, name: t.Name}
-			if at == len(steps)-1 {
-				in.mark = mark
-			}
 			index, _ := places.index(step.At)
-			added[index] = append(added[index], in)
+			added[index] = append(added[index], insertion{step, t.Name})
+			if at == len(steps)-1 && mark != nil {
+				marks[index] = mark
+			}
 		}
 		if len(steps) > 0 {
 			report.Steps[t.Name] = steps
@@ -101,13 +99,9 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 	}
 	for _, place := range added { // in an order that does not depend on which agent of a session was the first
 		slices.SortStableFunc(place, func(a, b insertion) int { return strings.Compare(a.name, b.name) })
-		marked := slices.IndexFunc(place, func(in insertion) bool { return in.mark != nil })
-		if last := len(place) - 1; marked >= 0 {
-			place[marked].mark, place[last].mark = place[last].mark, place[marked].mark
-		}
 	}
 	if len(added) > 0 {
-		text = b.write(w, func(tool string) bool { return report.Steps[tool] != nil }, added)
+		text = b.write(w, func(tool string) bool { return report.Steps[tool] != nil }, added, marks)
 	}
 	return text, report
 }

@@ -170,14 +170,16 @@ func (w *wire) unmarked(definition []byte) (text string, mark []byte) {
 	if !ok || at < 0 {
 		return string(definition), nil
 	}
-	mark = fields[at].raw
+	if string(fields[at].raw) != "null" {
+		mark = fields[at].raw
+	}
 	return string(join(slices.Delete(fields, at, at+1))), mark
 }
 
-// messageOf returns what a conversation gets at one place.
-func (w *wire) messageOf(added []insertion) []byte {
+// messageOf returns what a conversation gets at one place. The last definition gets the cache mark; nil means none.
+func (w *wire) messageOf(added []insertion, mark []byte) []byte {
 	var parts [][]byte
-	for _, in := range added {
+	for i, in := range added {
 		if w.name != "messages" {
 			parts = append(parts, []byte(in.JSON))
 			continue
@@ -188,8 +190,9 @@ func (w *wire) messageOf(added []insertion) []byte {
 			tool, kind = []byte(`{"type":"tool_reference","name":`+string(name)+`}`), "tool_removal"
 		}
 		block := []field{{"type", json.RawMessage(`"` + kind + `"`)}, {"tool", tool}}
-		if in.mark != nil {
-			block = append(block, field{cacheMark, in.mark})
+		isAfter := func(in insertion) bool { return in.JSON != "" }
+		if mark != nil && in.JSON != "" && !slices.ContainsFunc(added[i+1:], isAfter) {
+			block = append(block, field{cacheMark, mark})
 		}
 		parts = append(parts, join(block))
 	}
@@ -197,11 +200,11 @@ func (w *wire) messageOf(added []insertion) []byte {
 }
 
 // write returns the body without some tools in its list, and with what is added to its conversation.
-func (b *body) write(w *wire, leaves func(tool string) bool, added map[int][]insertion) []byte {
+func (b *body) write(w *wire, leaves func(tool string) bool, added map[int][]insertion, marks map[int][]byte) []byte {
 	var conversation, tools [][]byte
 	for i := 0; i <= len(b.elements); i++ {
 		if len(added[i]) > 0 {
-			conversation = append(conversation, w.messageOf(added[i]))
+			conversation = append(conversation, w.messageOf(added[i], marks[i]))
 		}
 		if i < len(b.elements) {
 			conversation = append(conversation, b.elements[i])
