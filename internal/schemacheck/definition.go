@@ -284,9 +284,10 @@ func (w *printer) value(v reflect.Value) {
 	if of := v.Type().PkgPath(); of != "" && of != schemaPackage { // may write itself, as json.Number does
 		w.isOdd = true
 	}
+	w.left -= valueWriting * w.depth
 	switch v.Kind() {
 	case reflect.String:
-		w.left -= (valueWriting + v.Len()) * w.depth
+		w.left -= v.Len() * w.depth
 		maphash.WriteComparable(&w.hash, v.String())
 	case reflect.Bool:
 		maphash.WriteComparable(&w.hash, v.Bool())
@@ -308,9 +309,7 @@ func (w *printer) value(v reflect.Value) {
 		case v.Type() == reflect.TypeFor[*jsonschema.Schema]():
 			w.schema(v.Interface().(*jsonschema.Schema))
 		default:
-			if w.hash.WriteString(inner.Type().String()); inner.Kind() != reflect.String { // whose text counts
-				w.left -= valueWriting * w.depth
-			}
+			w.hash.WriteString(inner.Type().String())
 			w.value(inner)
 		}
 	default:

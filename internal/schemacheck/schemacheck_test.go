@@ -377,7 +377,6 @@ func TestSlowSchemaHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// Bound leaves to the calls what depends on the arguments, and what only the compiler knows.
 // A walk tells which schemas need no mending and are never written: the schemas in all places, and all values, count.
 func TestOddParts(t *testing.T) {
 	list := &jsonschema.Schema{Type: "array"}
@@ -396,8 +395,11 @@ func TestOddParts(t *testing.T) {
 		refusal := schemacheck.Refusal(&schema.ToolInfo{Name: "a", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(s)})
 		assert.ErrorContains(t, refusal, "is wrong", "%T", value)
 	}
+	nulls := &jsonschema.Schema{Type: "object", Enum: make([]any, 200_000)}
+	assert.ErrorContains(t, schemacheck.Refusal(&schema.ToolInfo{Name: "a", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(nulls)}), "longer")
 }
 
+// Bound leaves to the calls what depends on the arguments, and what only the compiler knows.
 func TestBound(t *testing.T) {
 	assert.EqualError(t, schemacheck.Bound(toolWith(t, property(strings.Repeat(`{"items":`, 70)+`{}`+strings.Repeat(`}`, 70)))),
 		"the schema is nested too deep")
