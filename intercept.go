@@ -79,8 +79,8 @@ func (k *callable) standInFor(name string) *standIn {
 		// A tool that the conversation defines and remove_tool has unloaded is visible where providers cannot take it back.
 		isRemoved := k.run.moves.Load() && k.defined(doc) != nil
 		loaded, _ := k.run.notebook.WasLoaded(doc)
-		isLoaded := loaded || k.run.hidesNone || containsName(k.given.tools, name) || hasLoaded(k.run, k.given.deferred, name)
-		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode.seesSearches() && !isLoaded {
+		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode.seesSearches() && !loaded && !k.run.hidesNone &&
+			!containsName(k.given.tools, name) && !hasLoaded(k.run, k.given.deferred, name) {
 			return &standIn{UnloadedTool: name}
 		}
 	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):

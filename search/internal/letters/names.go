@@ -49,8 +49,8 @@ func variants(all []string, name string, aliases []string) []string {
 	return all
 }
 
-// Heads are a set of the beginnings of names: a bit for the first 4 letters of each name, and another for the first
-// 8. Different beginnings may share a bit.
+// Heads are a set of the beginnings of names: a bit for the first 4 letters of each name, and another for the first 8; of
+// a shorter name, a bit for all letters. Different beginnings may share a bit.
 type Heads uint64
 
 // add records the count-th letter of a name. hash is the hash of the letters before it.
@@ -75,6 +75,9 @@ func HeadsOf(name string, aliases []string) (all Heads) {
 				break
 			}
 		}
+		if count < headLengths[0] {
+			all |= 1 << (hash >> 26)
+		}
 	}
 	return all
 }
@@ -83,6 +86,7 @@ func HeadsOf(name string, aliases []string) (all Heads) {
 type Name struct {
 	letters []rune // of its words, lower-cased
 	heads   Heads
+	whole   Heads // of fewer letters than a head
 	words   int
 	torn    bool // the last word may be cut short
 }
@@ -106,6 +110,9 @@ func (n *Name) Read(text string) bool {
 		}
 		i = end
 	}
+	if n.whole = 0; len(n.letters) < headLengths[0] {
+		n.whole = 1 << (hash >> 26)
+	}
 	return n.words > 0
 }
 
@@ -116,7 +123,9 @@ func (n *Name) CutShort() { n.torn = true }
 func (n *Name) MustEnd() { n.words = 0 }
 
 // MayBe reports whether any name with these heads may begin with the query's letters.
-func (n *Name) MayBe(names Heads) bool { return n.heads&^names == 0 }
+func (n *Name) MayBe(names Heads) bool {
+	return n.heads&^names == 0 && (n.words >= minPrefixWords || n.whole&^names == 0)
+}
 
 // Tier returns the best tier of a tool's names.
 func (n *Name) Tier(name string, aliases []string) (best Tier) {
