@@ -30,18 +30,12 @@ func ExampleNew() {
 	if err := show(runner.Query(ctx, "How is the weather in Rome?")); err != nil {
 		log.Fatal(err)
 	}
-	for i, request := range model.Requests() {
-		fmt.Println("call", i+1, "saw", request.ToolNames())
-	}
 	// Output:
 	// calls tool_search {"query":"weather"}
 	// tool says {"matches":["get_weather"]}
 	// calls get_weather {"city":"Rome"}
 	// tool says Sunny in Rome
 	// assistant says It is sunny in Rome.
-	// call 1 saw [tool_search]
-	// call 2 saw [tool_search get_weather]
-	// call 3 saw [tool_search get_weather]
 }
 
 func show(events *adk.AsyncIterator[*adk.AgentEvent]) error {
