@@ -37,7 +37,7 @@ func readRequest(arguments string, keys ...string) searchRequest {
 	object, isObject := value.(map[string]any)
 	if !isObject {
 		queries, areTexts := modeljson.Texts(value, maxAsked)
-		return searchRequest{queries: queries, unreadable: !ok || !areTexts}
+		return searchRequest{queries: together(queries, nil), unreadable: !ok || !areTexts}
 	}
 	if s := standInOf(object); s != nil {
 		return searchRequest{stand: s}
@@ -61,14 +61,13 @@ func readKeywords(arguments string) searchRequest {
 	return readRequest(arguments, "query", "q", "keywords")
 }
 
-// together returns the queries and more, each once. If there are more, it drops empty queries.
-func together(queries, more []string) []string {
-	if len(more) == 0 {
+// together returns the queries and more, each once. If there are several, it drops empty ones.
+func together(queries, more []string) (all []string) {
+	if len(queries) < 2 && len(more) == 0 {
 		return queries
 	}
-	var all []string
 	for _, query := range slices.Concat(queries, more) {
-		if query != "" && !slices.Contains(all, query) {
+		if strings.TrimSpace(query) != "" && !slices.Contains(all, query) {
 			all = append(all, query)
 		}
 	}

@@ -46,9 +46,8 @@ func (t *trace) found(matches []Match, query string) {
 		t.foundBy = make(map[string]string)
 	}
 	for _, m := range matches {
-		if before := t.foundBy[m.Info.Name]; !strings.HasSuffix(before, "…") {
-			t.foundBy[m.Info.Name] = naming.ShortLine(strings.TrimPrefix(before+" | "+query, " | "), maxFoundBy)
-		}
+		queries := naming.OneLine(strings.TrimPrefix(t.foundBy[m.Info.Name]+" | "+query, " | "), 2*maxFoundBy)
+		t.foundBy[m.Info.Name] = strings.TrimRight(naming.CutWords(queries, maxFoundBy), " |")
 	}
 }
 
@@ -201,7 +200,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		}
 	}
 	if more := queries[min(len(queries), maxQueries):]; len(more) > 0 {
-		left := naming.ShortLine(strings.Join(more, "; "), maxLeftBytes)
+		left := naming.CutWords(naming.OneLine(strings.Join(more, "; "), 2*maxLeftBytes), maxLeftBytes)
 		result.Message = strings.TrimSpace(result.Message + " " + c.prompt.Text("left-queries", "{limit}", strconv.Itoa(maxQueries), "{queries}", left))
 	}
 	if ended != nil && ctx.Err() == nil {
@@ -222,7 +221,7 @@ func (c scope) namesIn(text string) (list string, ok bool) {
 	}
 	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	isOther := func(name string) bool { _, known := c.docNamed(name); return !known || !strings.Contains(name, "_") }
-	return text, len(names) > 1 && !slices.ContainsFunc(names, isOther)
+	return strings.Join(names, ","), len(names) > 1 && !slices.ContainsFunc(names, isOther)
 }
 
 // unlimited asks for as many tools as MaxResultsCap allows.
@@ -551,7 +550,7 @@ func (c scope) near(texts []string, matched []Match) []string {
 const (
 	maxSelectBytes = 32 << 10
 	maxSelect      = 200 // names in one select:
-	maxQueries     = 10  // in one call of the meta-tool; the answer names the others
+	maxQueries     = 10  // in one call of the meta-tool; the answer names others
 	maxAsked       = 20  // that are read in each argument of a call
 	maxNearQueries = 8   // texts for which one search looks for near names
 	maxSuggestions = 5

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -140,6 +141,9 @@ func OneLine(s string, limit int) string {
 	}, Cut(s, limit))
 }
 
+// sentences finds the ends of sentences, but not of abbreviations.
+var sentences = regexp.MustCompile(`[^\s.]{4}(\.)(?: [^a-z]|$)`)
+
 // ShortLine returns the beginning of a description as one line of at most limit bytes. It ends with a sentence if one ends
 // behind the first third, or else with a word.
 func ShortLine(text string, limit int) string {
@@ -151,8 +155,9 @@ func ShortLine(text string, limit int) string {
 		return line
 	}
 	line = CutWords(line, limit-len("…"))
-	if end := strings.LastIndex(line, ". "); 3*end >= limit && !strings.HasSuffix(line[:end], ".g") && !strings.HasSuffix(line[:end], "i.e") {
-		line = line[:end]
+	ends := sentences.FindAllStringSubmatchIndex(line, -1)
+	if last := len(ends) - 1; last >= 0 && 3*ends[last][2] >= limit {
+		line = line[:ends[last][2]]
 	}
 	return strings.TrimRight(line, " ,.") + "…"
 }

@@ -83,6 +83,16 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+func TestShortLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"Gets all data. It is fast and never wrong": "Gets all data…",
+		"Sends it to Dr. Who and to nobody else":    "Sends it to Dr. Who and to…",
+		"Uses the same e.g. as all":                 "Uses the same e.g. as all",
+	} {
+		assert.Equal(t, want, naming.ShortLine(text, 30))
+	}
+}
+
 func TestPrefixOf(t *testing.T) {
 	for namespace, want := range map[string]string{
 		"GitHub": "GitHub", "my server": "my_server", "__a..b__": "a_b", "Café": "Cafe", "日历": "", "x-1": "x-1",

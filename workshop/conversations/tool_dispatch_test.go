@@ -96,7 +96,7 @@ func TestProtocolDispatch(t *testing.T) {
 		},
 		{
 			name: "more queries than one call takes", config: using(toolsearch.ProtocolDispatch),
-			turns: []turn{searching(`{"query":"select:send_mail","queries":["1","2","3","4","5","6","7","8","9","mail","<b>"]}`)},
+			turns: []turn{searching(`{"query":"select:send_mail","queries":["1","1"," ","2","3","4","5","6","7","8","9","mail","<b>"]}`)},
 			check: says(`{"matches":[` + definitionOf("send_mail", "Sends an e-mail") + `],"message":"Not searched, since one call takes 10 queries: mail; ‹b›. …`),
 		},
 		{
