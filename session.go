@@ -20,12 +20,11 @@ import (
 // A conversation's loaded tools. A Session serves programs that do not store the messages of tools,
 // and agents that work on one conversation without sharing its messages.
 
-// A Session is the loaded tools of one conversation. WithSession shares it with every agent that
-// runs within the context: sub-agents, agents called as tools, the steps of plan-execute, the
-// tasks of the deep agent, the next request of the same user. A tool that one agent loads is
-// visible to the others from their next model call on, if their catalog has the tool. A tool
-// that one agent unloads is hidden from the others, unless their own history shows it. It comes back when
-// another agent finds, adds or calls it.
+// A Session is the loaded tools of one conversation. WithSession shares it with every agent that runs within the
+// context: sub-agents, agents called as tools, the steps of plan-execute, the tasks of the deep agent, the next request
+// of the same user. A tool that one agent loads is visible to the others from their next model call on, if their
+// catalog has the tool. A tool that one agent unloads is hidden from the others, unless their own history shows it. It
+// comes back when another agent finds, adds or calls it.
 //
 // The middleware updates a Session before every model call and at the end of a successful run. A Session
 // marshals as a JSON list of names and, behind them, of what ProtocolAnchored has defined in the conversation.

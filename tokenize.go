@@ -73,8 +73,7 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 			continue
 		}
 		rest := separators[i+1:]
-		// Blanks separate names only if a tool has one of the names: "get wether" is a single
-		// misspelled name.
+		// Blanks separate names only if a tool has one of the names: "get wether" is a single misspelled name.
 		if len(rest) == 0 && !slices.ContainsFunc(parts, func(part string) bool { _, ok := s.scope.lookup(part); return ok }) {
 			break
 		}

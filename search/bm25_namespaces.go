@@ -112,8 +112,7 @@ func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) 
 	return l.byDescription[namespace], ofOthers
 }
 
-// lift returns what tools get for their namespaces. It touches the tools of a namespace that is described by the
-// query.
+// lift returns what tools get for their namespaces. It touches the tools of a namespace that is described by the query.
 func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
 	n := s.x.namespaces
 	isEvidence := n != nil && len(n.tools) > 2 && s.isLonger(evidenceLength)

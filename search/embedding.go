@@ -49,9 +49,8 @@ type EmbeddingOptions struct {
 	// Concurrency is the maximum number of concurrent such calls. Zero means 4.
 	Concurrency int
 
-	// Progress is called with the number of the catalog's distinct texts that have their
-	// vectors. It is called once after the Store was read, then after every batch, in order
-	// and never concurrently. Nil means no calls.
+	// Progress is called with the number of the catalog's distinct texts that have their vectors. It is called once
+	// after the Store was read, then after every batch, in order and never concurrently. Nil means no calls.
 	Progress func(done, total int)
 
 	// Store keeps vectors from one process to the next; NewFileStore returns one. It needs Model. If it fails,

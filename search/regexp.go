@@ -19,9 +19,8 @@ import (
 // Search by a regular expression, for models that know a pattern of the names they want:
 // "github.*issue", "^get_", "(create|update)_event".
 //
-// Package regexp needs time proportional to the text and to the compiled pattern, so the product of the two is
-// bounded. A short pattern can be large when compiled, as (.......){1000} is, so its size is computed from the parsed
-// pattern.
+// Package regexp needs time proportional to the text and to the compiled pattern, so the product of the two is bounded.
+// A short pattern can be large when compiled, as (.......){1000} is, so its size is computed from the parsed pattern.
 
 const (
 	maxPatternBytes      = 256

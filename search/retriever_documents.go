@@ -123,9 +123,8 @@ func inWords(name string) string {
 // read from the engine. A document with the same hash is not written again. Nil means that everything is written.
 // hashes is such a map of the catalog's documents that the engine holds now.
 //
-// Documents of tools that have left the catalog stay in the engine, because Eino's Indexer cannot delete. The
-// searcher Retriever drops them, but they take up places in the engine's answers. gone are their IDs in known,
-// sorted.
+// Documents of tools that have left the catalog stay in the engine, because Eino's Indexer cannot delete. The searcher
+// Retriever drops them, but they take up places in the engine's answers. gone are their IDs in known, sorted.
 //
 // An empty or repeated name is an error before anything is written. After that, the first batch that fails ends the
 // call, and hashes can be the known of another attempt. docs/recipes/engine.md tells more. An

@@ -145,11 +145,10 @@ type Hits struct {
 	Partial error
 }
 
-// A Searcher ranks one catalog. Search returns only documents that q.Allowed allows, and counts
-// no others; it does not decide which documents are allowed. The same query gets the same
-// answer, in the same order, every time; no match is no hits, not an error. It is safe for
-// concurrent use and returns soon after ctx is done, with ctx's error. A query without Text and
-// Keywords finds nothing.
+// A Searcher ranks one catalog. Search returns only documents that q.Allowed allows, and counts no others; it does not
+// decide which documents are allowed. The same query gets the same answer, in the same order, every time; no match is
+// no hits, not an error. It is safe for concurrent use and returns soon after ctx is done, with ctx's error. A query
+// without Text and Keywords finds nothing.
 type Searcher interface {
 	Search(ctx context.Context, q Query) (Hits, error)
 }

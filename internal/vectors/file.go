@@ -26,8 +26,7 @@ const (
 	keyBytes   = 64
 	recordHead = keyBytes + 4
 
-	// Every save writes a file of up to freeRewrite bytes. A larger file is written when
-	// 1/unsavedParts of it is new.
+	// Every save writes a file of up to freeRewrite bytes. A larger file is written when 1/unsavedParts of it is new.
 	freeRewrite  = 1 << 20
 	unsavedParts = 8
 )

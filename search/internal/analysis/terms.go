@@ -217,8 +217,7 @@ func englishStem(word string) string {
 	return english.Stem(word, true)
 }
 
-// WordAt returns where the word, the ideographs or the other character at i ends, and the class of its first
-// character.
+// WordAt returns where the word, the ideographs or the other character at i ends, and the class of its first character.
 func WordAt(text string, i int) (class Class, end int) {
 	class, size := ClassAt(text, i)
 	end = i + size

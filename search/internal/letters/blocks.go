@@ -20,8 +20,7 @@ import (
 // that occurs more than len(b)/100 + 1 times is popular. A block cannot start from a popular code point, but it may
 // grow over them. So long prose scores low for the letters that a short query shares with all prose.
 
-// The most code points of a query and of a text that are compared. One ratio then takes at most about ten
-// milliseconds.
+// The most code points of a query and of a text that are compared. One ratio then takes at most about ten milliseconds.
 const (
 	MaxQuery = 1024
 	MaxText  = 4096
