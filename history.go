@@ -80,9 +80,9 @@ func (t *transcript) finish(r round, names *metaNames) {
 			a.called = names.wantedBy(a.call)
 		case result.name == "": // the tool called with the id in the latest rounds
 			isCall := func(c callView) bool { return c.id == result.callID }
-			for _, r := range t.rounds[max(0, len(t.rounds)-maxRoundsBack):] {
-				if i := slices.IndexFunc(r.calls, isCall); i >= 0 {
-					a.called = names.wantedBy(&r.calls[i])
+			for _, earlier := range t.rounds[max(0, len(t.rounds)-maxRoundsBack):] {
+				if i := slices.IndexFunc(earlier.calls, isCall); i >= 0 {
+					a.called = names.wantedBy(&earlier.calls[i])
 				}
 			}
 		}

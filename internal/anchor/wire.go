@@ -190,8 +190,8 @@ func (w *wire) messageOf(added []insertion, mark []byte) []byte {
 			tool, kind = []byte(`{"type":"tool_reference","name":`+string(name)+`}`), "tool_removal"
 		}
 		block := []field{{"type", json.RawMessage(`"` + kind + `"`)}, {"tool", tool}}
-		isAfter := func(in insertion) bool { return in.JSON != "" }
-		if mark != nil && in.JSON != "" && !slices.ContainsFunc(added[i+1:], isAfter) {
+		isDefinition := func(in insertion) bool { return in.JSON != "" }
+		if mark != nil && isDefinition(in) && !slices.ContainsFunc(added[i+1:], isDefinition) {
 			block = append(block, field{cacheMark, mark})
 		}
 		parts = append(parts, join(block))

@@ -56,9 +56,8 @@ func (c *cache) use(r *Request) Usage {
 		ends = []int{len(prompt)}
 	}
 	length, found := c.find(prompt, r.At)
-	counters := c.count(prompt, append(slices.Clone(ends), length, len(prompt)))
-	count := func(end int) int { counter := counters[end]; return counter.Tokens() }
-	u := Usage{Cached: count(length), Output: r.Output}
+	count := c.count(prompt, append(slices.Clone(ends), length, len(prompt)))
+	u := Usage{Cached: count[length].Tokens(), Output: r.Output}
 	u.Cached -= u.Cached % max(p.Block, 1)
 	if u.Cached < p.MinTokens {
 		u.Cached = 0
@@ -67,15 +66,15 @@ func (c *cache) use(r *Request) Usage {
 		c.kept[found].used = r.At
 	}
 	for _, end := range ends {
-		if count(end) < p.MinTokens {
+		if count[end].Tokens() < p.MinTokens {
 			continue
 		}
-		c.kept = append(c.kept, kept{prompt[:end], r.At, counters[end]})
+		c.kept = append(c.kept, kept{prompt[:end], r.At, count[end]})
 		if p.Written > 0 {
-			u.Written = max(count(end)-u.Cached, 0)
+			u.Written = max(count[end].Tokens()-u.Cached, 0)
 		}
 	}
-	u.Plain = count(len(prompt)) - u.Cached - u.Written
+	u.Plain = count[len(prompt)].Tokens() - u.Cached - u.Written
 	return u
 }
 
@@ -96,7 +95,7 @@ func (c *cache) find(prompt []byte, now time.Duration) (length, found int) {
 // count counts a prompt's beginnings, by their ends, in one reading that skips the last beginning that was kept.
 func (c *cache) count(prompt []byte, ends []int) map[int]tokens.Counter {
 	slices.Sort(ends)
-	counters := make(map[int]tokens.Counter, len(ends))
+	count := make(map[int]tokens.Counter, len(ends))
 	var counter tokens.Counter
 	at := 0
 	for _, end := range ends {
@@ -107,9 +106,9 @@ func (c *cache) count(prompt []byte, ends []int) map[int]tokens.Counter {
 			}
 		}
 		counter.Add(prompt[at:end])
-		at, counters[end] = end, counter
+		at, count[end] = end, counter
 	}
-	return counters
+	return count
 }
 
 // commonPrefix returns the length of the longest common beginning. It ends between characters.

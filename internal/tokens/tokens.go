@@ -67,7 +67,7 @@ func (c *Counter) Add(text []byte) {
 }
 
 // Tokens returns the estimate for what was added, rounded to the nearest.
-func (c *Counter) Tokens() int { return (c.thousandths + 500) / 1000 }
+func (c Counter) Tokens() int { return (c.thousandths + 500) / 1000 }
 
 // Of estimates the tokens of a text.
 func Of[T string | []byte](text T) int {
