@@ -33,7 +33,7 @@ type Tool struct {
 type Step struct {
 	At   At     `json:"at"`
 	Wire string `json:"wire"` // steps of other wires are ignored
-	JSON string `json:"json"` // "" takes the tool back
+	JSON string `json:"json"` // "" takes the tool back, if the wire has it
 }
 
 // At is a place in a conversation: behind the results of the round that has the result of a call, or behind one of
@@ -91,10 +91,13 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 				marks[index] = mark
 			}
 		}
-		if len(steps) > 0 {
+		switch {
+		case len(steps) > 0:
 			report.Steps[t.Name] = steps
-		} else if isListed {
+		case isListed:
 			report.Err = errors.New("the request does not have the message that one belongs behind")
+		case !t.wasGone(w): // should it come again, this wire has it from then on
+			report.Steps[t.Name] = []Step{{At: p.Now, Wire: w.name}}
 		}
 	}
 	for _, place := range added { // in an order that does not depend on which agent of a session was the first
@@ -104,6 +107,11 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 		text = b.write(w, func(tool string) bool { return report.Steps[tool] != nil }, added, marks)
 	}
 	return text, report
+}
+
+// wasGone reports whether a request of the wire did without the tool, which another wire has.
+func (t *Tool) wasGone(w *wire) bool {
+	return slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Wire == w.name && s.JSON == "" })
 }
 
 // steps returns what a request has of a tool; nothing means that the tool stays in the list. definition is that of the list.
@@ -129,6 +137,8 @@ func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps
 	}
 	last := len(steps) - 1
 	switch {
+	case last < 0 && !t.Gone && t.wasGone(w):
+		add(Step{p.Now, w.name, definition})
 	case last < 0 && !t.Gone:
 		add(Step{t.First, w.name, definition})
 	case last < 0 || steps[last].JSON == definition || !w.changes: // as it was, or taken back already

@@ -180,13 +180,16 @@ func manyWeathers() (legs []leg) {
 	return legs
 }
 
+// partZero is the place behind the question of a trip's first leg.
+const partZero = `{"user":3,"text":"f087661128b8addc"}`
+
 // hostile is a session whose definitions no request may have, at places that are nowhere or behind the user's first turn.
 var hostile = func() string {
 	var steps []string
 	for _, definition := range []string{"", "{", `{"name":"other"}`, `{"function":{"name":"other"}}`} {
 		for _, wire := range []string{"chat", "messages", "responses", "no such wire"} {
 			text, _ := json.Marshal(definition)
-			steps = append(steps, fmt.Sprintf(`{"at":{"user":1,"text":"716964a188761103"},"wire":%q,"json":%s}`, wire, text))
+			steps = append(steps, fmt.Sprintf(`{"at":%s,"wire":%q,"json":%s}`, partZero, wire, text))
 		}
 	}
 	elements := []string{`"get_weather"`, `{}`, `{"steps":[` + steps[4] + `]}`, `{"name":"list_stocks","steps":[{"at":{"user":-1}}]}`}
@@ -238,6 +241,11 @@ var trips = []trip{
 		name:    "a definition of another provider",
 		session: `["get_weather",{"name":"get_weather","hash":"other","steps":[{"at":{"call":"c"},"wire":"elsewhere","json":"{}"}]}]`,
 		legs:    []leg{goes(calls(calling("get_weather"))).after(weatherAs("Now with a zone", "zone"))}, loaded: loading(2, "get_weather"), says: "zone",
+	},
+	{
+		name: "a tool that another provider has, and that is gone for a while", config: toolsearch.Config{Reminder: toolsearch.ReminderConfig{Disabled: true}},
+		session: `["get_weather",{"name":"get_weather","hash":"x","steps":[{"at":` + partZero + `,"wire":"elsewhere","json":"{}"}]}]`,
+		legs:    []leg{goes().after(withoutWeather), goes(), goes().after(anchoredAgain), goes()}, loaded: loading(2, "get_weather", "", ""),
 	},
 	{
 		name: "direct calls", legs: []leg{goes(calls(calling("get_weather"), calling("send_mail"))), goes(calls(calling("list_stocks")))},
