@@ -25,7 +25,7 @@ import (
 var updateAPI = flag.Bool("update-api", false, "rewrite api.txt")
 
 // publicPackages are the folders of the root module that others may import.
-var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "mcp"}
+var publicPackages = []string{".", "search", "lock", "toolsearchtest", "eval", "mcp", "usage"}
 
 // nestedPackages are the folders of nested modules that others may import.
 var nestedPackages = []string{"otel"}
