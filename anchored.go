@@ -154,7 +154,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	for _, tool := range definitions {
 		doc, room := listed[tool.Name], maxSteps-len(tool.Steps)
 		isChanged := doc != nil && tool.Hash != hashOfTool(doc.Info)
-		if isChanged && !r.mayKnow(ctx, &tool) { // Filter drops what the conversation has, though not what the catalog has
+		if isChanged && !r.mayKnow(ctx, &tool) { // Filter rejects the old definition, though it passes the catalog's
 			r.session.forget(tool.Name)
 			continue
 		}

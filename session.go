@@ -174,7 +174,7 @@ func (s *Session) update(add, remove []string) {
 	s.names = all[max(0, len(all)-maxSessionNames):]
 }
 
-// anchored is what the conversation has of one tool.
+// anchored is what was sent of the definitions of one tool.
 type anchored struct {
 	Name      string        `json:"name"`
 	Namespace string        `json:"namespace,omitempty"`

@@ -22,18 +22,17 @@ type Plan struct {
 // A Tool is a loaded tool, or one that was.
 type Tool struct {
 	Name      string
-	Steps     []Step // what the requests before this one had of it
+	Steps     []Step // of the requests before this one
 	First     At     // where its definition goes if it has no steps
 	Gone      bool   // it cannot be called any more, and it is not in the list
 	MayChange bool   // it may be taken back, or the list's definition be added if it differs from that of the last step
 }
 
-// A Step is what the conversation has of a tool at one place: a definition as the wire has it, or that
-// the tool is taken back.
+// A Step is one definition of a tool, as its wire writes it, or one removal, at one place of the conversation.
 type Step struct {
 	At   At     `json:"at"`
 	Wire string `json:"wire"` // steps of other wires are ignored
-	JSON string `json:"json"` // "" takes the tool back, if the wire has it
+	JSON string `json:"json"` // the definition; "" removes the tool, or says that the wire did without it
 }
 
 // At is a place in a conversation: behind the results of the round that has the result of a call, or behind one of
@@ -70,8 +69,8 @@ type insertion struct {
 	name string
 }
 
-// apply returns the body of a request with the definitions where the plan has them, and what it has now. nil means that
-// nothing moves. The report's error says that a tool stays in the list, since the request does not have its place.
+// apply moves definitions from the list of a request to their places, and reports the steps of the new body. The text is
+// nil if nothing moves. The report's error says that a tool stays in the list, since the request does not have its place.
 func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 	report.Steps = make(map[string][]Step)
 	added, marks := make(map[int][]insertion), make(map[int][]byte) // by the element that they go before
@@ -114,12 +113,13 @@ func (t *Tool) wasGone(w *wire) bool {
 	return slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Wire == w.name && s.JSON == "" })
 }
 
-// steps returns what a request has of a tool; nothing means that the tool stays in the list. definition is that of the list.
-// Of the places of one definition, the last counts. Where nothing changes, a tool has one definition.
+// steps returns the definitions and removals of a tool in a request; without any, the tool stays in the list. definition
+// is that of the list. Of the places of one definition, the last counts. On a wire without changes, a tool has one definition.
 func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps []Step) {
 	add := func(next Step) {
 		at, ok := places.index(next.At)
-		if !ok || next.Wire != w.name || next.JSON != "" && w.nameOf([]byte(next.JSON)) != t.Name {
+		if isRemoval := next.JSON == ""; !ok || next.Wire != w.name || isRemoval && !w.changes ||
+			!isRemoval && w.nameOf([]byte(next.JSON)) != t.Name {
 			return
 		}
 		for n := len(steps) - 1; n >= 0; n-- {
@@ -137,10 +137,10 @@ func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps
 	}
 	last := len(steps) - 1
 	switch {
-	case last < 0 && !t.Gone && t.wasGone(w):
-		add(Step{p.Now, w.name, definition})
-	case last < 0 && !t.Gone:
+	case last < 0 && !t.Gone && !t.wasGone(w):
 		add(Step{t.First, w.name, definition})
+	case last < 0 && !t.Gone:
+		add(Step{p.Now, w.name, definition})
 	case last < 0 || steps[last].JSON == definition || !w.changes: // as it was, or taken back already
 	case t.MayChange:
 		add(Step{p.Now, w.name, definition})
