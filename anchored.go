@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -23,7 +24,8 @@ import (
 //	history, session -> plan -> transport -> report -> session
 //
 // A new definition goes to the end of the conversation. One of which neither the session nor the run has a place that
-// remains goes behind the first result that found the tool, or the first call of it, if one remains.
+// remains goes behind the first result that found the tool, or the first call of it, if one remains; but to the end if its
+// provider was sent that part of the conversation without it. So the session also keeps where requests ended.
 
 // AnchoredTransport returns a transport that moves the tools loaded under [ProtocolAnchored] from the tool
 // list of a request into its conversation. Give it to the model's adapter in an HTTP client:
@@ -42,6 +44,7 @@ func AnchoredTransport(base http.RoundTripper, accepts ...string) http.RoundTrip
 
 // A course is the messages of a model call as places.
 type course struct {
+	agent   string // of the instructions, by which agents that share a Session are told apart; texts of places begin with it
 	now     anchor.At
 	results map[anchor.At]bool // the places behind results
 	users   []anchor.At        // the places behind the user's messages
@@ -52,14 +55,14 @@ type course struct {
 func (r *run) courseOf(t *transcript) *course {
 	c := &course{results: make(map[anchor.At]bool), first: make(map[int]anchor.At)}
 	nth := make(map[string]int)
-	next, system := 0, "" // agents that share a Session differ in their instructions
+	next := 0
 	for i := range t.views {
 		v := &t.views[i]
 		if t.inserted != nil && t.insertAt == i && t.inserted.user {
 			c.users = append(c.users, anchor.At{User: len(c.users) + 1})
 		}
 		if v.system {
-			system = hashOf(append(v.texts, system, v.text)...)
+			c.agent = hashOf(append(v.texts, c.agent, v.text)...)
 		}
 		for ; next < len(t.answers) && t.answers[next].view == i; next++ {
 			a := &t.answers[next]
@@ -67,7 +70,7 @@ func (r *run) courseOf(t *transcript) *course {
 			if id == "" {
 				continue
 			}
-			c.now = anchor.At{Call: id, Nth: nth[id], User: len(c.users), Text: cmp.Or(c.now.Text, system)} // IDs may come again
+			c.now = anchor.At{Call: id, Nth: nth[id], User: len(c.users), Text: cmp.Or(c.now.Text, c.agent)} // IDs may come again
 			c.results[c.now] = true
 			nth[id]++
 			for _, doc := range r.broughtBy(t, a) {
@@ -77,7 +80,7 @@ func (r *run) courseOf(t *transcript) *course {
 		if v.user && !v.dropped || v.asks {
 			at := anchor.At{User: len(c.users) + 1}
 			if !r.reminder.is(v) {
-				at.Text = hashOf(append(v.texts, system, v.text)...)
+				at.Text = c.agent + hashOf(append(v.texts, v.text)...)
 				c.now = at
 			}
 			c.users = append(c.users, at)
@@ -119,7 +122,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	}
 	c, isFirst := r.courseOf(t), r.planned == nil
 	if isFirst {
-		r.planned, r.changed = make(map[string]anchor.At), make(map[string]bool)
+		r.planned, r.begun = make(map[string]anchor.At), make(map[string][]anchor.Step)
 		isEarlier := func(at anchor.At) bool { return at.Text != "" && at != c.now } // but the reminder
 		if r.isAlone && (c.now.Call != "" || slices.ContainsFunc(c.users, isEarlier)) {
 			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
@@ -129,8 +132,8 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	for _, doc := range r.excess {
 		p.Excess = append(p.Excess, r.scope.docs[doc].Name)
 	}
-	definitions, isWhole := r.session.definitions()
-	isWhole = isWhole && len(definitions) > 0 && !r.isAlone // what the session does not have was never defined
+	definitions, hasRoom := r.session.definitions()
+	isWhole := hasRoom && len(definitions) > 0 && !r.isAlone // what the session does not have was never defined
 	add := func(tool anchor.Tool, isNew bool) {
 		at, wasPlanned := r.planned[tool.Name]
 		at, remains := c.find(cmp.Or(tool.First, at))
@@ -150,8 +153,20 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 			listed[info.Name] = &doc
 		}
 	}
-	known := make(map[string]bool)
+	known, ends := make(map[string]bool), []anchor.Step(nil) // of the requests that this one goes on from
+	isOthers := func(s anchor.Step) bool { return !strings.HasPrefix(s.At.Text, c.agent) } // another agent's
 	for _, tool := range definitions {
+		if isFirst {
+			r.begun[tool.Name] = slices.DeleteFunc(slices.Clone(tool.Steps), isOthers)
+		}
+		if tool.Name == p.Search {
+			for _, end := range tool.Steps {
+				if at, ok := c.find(end.At); ok {
+					ends, p.Ends = append(ends, end), append(p.Ends, anchor.Step{At: at, Wire: end.Wire})
+				}
+			}
+			continue
+		}
 		doc, room := listed[tool.Name], maxSteps-len(tool.Steps)
 		isChanged := doc != nil && tool.Hash != hashOfTool(doc.Info)
 		if isChanged && !r.mayKnow(ctx, &tool) { // Filter rejects the old definition, though it passes the catalog's
@@ -161,25 +176,28 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		if known[tool.Name] = doc == nil || tool.Namespace == doc.Namespace; !known[tool.Name] {
 			continue
 		}
-		next := anchor.Tool{Name: tool.Name, Gone: doc == nil, MayChange: room > 1} // taken back, it may come again
+		next := anchor.Tool{Name: tool.Name, Begun: r.begun[tool.Name], Gone: doc == nil}
+		next.HasRoom = hasRoom && (room > 1 || room == 1 && !next.Gone) // taken back, it may come again
 		for _, step := range tool.Steps {
-			if at, ok := c.find(step.At); ok {
-				next.Steps = append(next.Steps, anchor.Step{At: at, Wire: step.Wire, JSON: step.JSON})
-				next.First = next.Steps[0].At // where another agent of the session may replace it
+			at, ok := c.find(step.At)
+			if !ok && isOthers(step) {
+				continue
+			} else if !ok {
+				at = anchor.At{}
 			}
+			next.First = cmp.Or(next.First, at) // where another agent of the session may replace it
+			next.Steps = append(next.Steps, anchor.Step{At: at, Wire: step.Wire, JSON: step.JSON})
 		}
-		if doc == nil && (len(next.Steps) == 0 || !r.isGone(ctx, &tool, tools)) {
-			continue
+		switch isLost := next.First == (anchor.At{}); {
+		case doc == nil && isLost && len(next.Steps) == len(tool.Steps): // if it comes again, it is new
+			r.session.forget(tool.Name)
+		case doc != nil || !isLost && r.isGone(ctx, &tool, tools):
+			add(next, false)
 		}
-		if doc != nil {
-			next.MayChange = room > 0 && !(isChanged && r.changed[tool.Name])
-			r.changed[tool.Name] = r.changed[tool.Name] || isChanged
-		}
-		add(next, false)
 	}
 	for _, info := range tools {
 		if r.isMovable(info) && !known[info.Name] {
-			add(anchor.Tool{Name: info.Name}, isWhole)
+			add(anchor.Tool{Name: info.Name, HasRoom: hasRoom}, isWhole)
 		}
 	}
 	r.unreported.Store(len(p.Tools) > 0)
@@ -189,6 +207,9 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		r.moves.Store(report.Err == nil || len(report.Steps) > 0 || isOnce && r.moves.Load()) // of several tools, one may stay in the list
 		if report.Err != nil {
 			r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
+		}
+		if report.Wire != "" {
+			r.session.end(p.Search, anchor.Step{At: p.Now, Wire: report.Wire}, ends)
 		}
 		for _, tool := range p.Tools {
 			if sent := report.Steps[tool.Name]; len(sent) > 0 {

@@ -50,11 +50,11 @@ type run struct {
 	fit     map[int]float64 // as in evidence
 
 	// Under ProtocolAnchored:
-	changed    map[string]bool      // the tools that changed since they were defined
-	planned    map[string]anchor.At // by tool: where it belonged at the last model call, if the session did not know
-	unreported atomic.Bool          // the transport has not reported on the last model call
-	moves      atomic.Bool          // the last request could have its definitions in the conversation
-	excess     []int                // what MaxLoaded leaves out of a list if they cannot move
+	begun      map[string][]anchor.Step // by tool: the steps that the session had when the run began
+	planned    map[string]anchor.At     // by tool: where it belonged at the last model call, if the session did not know
+	unreported atomic.Bool              // the transport has not reported on the last model call
+	moves      atomic.Bool              // the last request could have its definitions in the conversation
+	excess     []int                    // what MaxLoaded leaves out of a list if they cannot move
 }
 
 // shown returns a function that says whether the model's next request defines a tool, whatever the calls of its last

@@ -127,11 +127,14 @@ func (s *Session) define(name string, doc *Document, isFiltered bool, step ancho
 		tool.doc = doc
 		s.keep(tool)
 	}
-	n := len(tool.Steps)
-	isSame := n > 0 && tool.Steps[n-1].JSON == step.JSON
-	switch {
-	case slices.Contains(tool.Steps, step):
+	isSame := len(tool.Steps) > 0 && tool.Steps[len(tool.Steps)-1].JSON == step.JSON
+	if isSame && slices.Contains(tool.Steps, step) {
 		return
+	}
+	// An equal step was at an earlier message like this one.
+	tool.Steps = slices.DeleteFunc(slices.Clone(tool.Steps), func(s anchor.Step) bool { return s == step })
+	n := len(tool.Steps)
+	switch {
 	case !isSame && doc != nil:
 		if tool.doc = nil; isFiltered {
 			tool.doc = doc
@@ -144,7 +147,24 @@ func (s *Session) define(name string, doc *Document, isFiltered bool, step ancho
 	case isSame && n >= maxSteps-2 && tool.Steps[n-2].JSON == step.JSON: // there is room for a change, and to take it back
 		n--
 	}
-	tool.Steps = append(slices.Clone(tool.Steps[:n]), step)
+	tool.Steps = append(tool.Steps[:n], step)
+	s.keep(tool)
+}
+
+// end records where a request on a wire ended, instead of before, which are ends that it goes on from. They are kept as the
+// steps of the search tool.
+func (s *Session) end(search string, end anchor.Step, before []anchor.Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tool := anchored{Name: search}
+	for _, a := range s.anchored {
+		if a.Name == search {
+			tool.Steps = slices.DeleteFunc(slices.Clone(a.Steps), func(s anchor.Step) bool {
+				return s == end || s.Wire == end.Wire && slices.Contains(before, s)
+			})
+		}
+	}
+	tool.Steps = append(tool.Steps[max(0, len(tool.Steps)+1-maxSteps):], end)
 	s.keep(tool)
 }
 
@@ -245,7 +265,7 @@ func (s *Session) keep(tool anchored) {
 		return
 	}
 	if at == maxAnchored || size > maxAnchoredBytes {
-		s.isFull = s.isFull || isNew // what is defined anew comes behind what is kept, so nothing may come between
+		s.isFull = true // what is defined anew comes behind what is kept, so nothing may come between
 		return
 	}
 	s.anchored = append(append(slices.Clone(s.anchored[:at]), tool), s.anchored[min(at+1, len(s.anchored)):]...)

@@ -16,23 +16,25 @@ type Plan struct {
 	Tools  []Tool
 	Excess []string     // tools that the list loses if nothing moves
 	Now    At           // the end of the conversation
+	Ends   []Step       // where the requests ended that this one goes on from, without JSON
 	Report func(Report) // is called for every request of the conversation that the transport could read
 }
 
 // A Tool is a loaded tool, or one that was.
 type Tool struct {
-	Name      string
-	Steps     []Step // of the requests before this one
-	First     At     // where its definition goes if it has no steps
-	Gone      bool   // it cannot be called any more, and it is not in the list
-	MayChange bool   // it may be taken back, or the list's definition be added if it differs from that of the last step
+	Name    string
+	Steps   []Step // of the requests before this one; those whose place is lost have none
+	Begun   []Step // of the requests before this run
+	First   At     // where its definition goes if it has no steps
+	Gone    bool   // it cannot be called any more, and it is not in the list
+	HasRoom bool   // another step would be kept
 }
 
 // A Step is one definition of a tool, as its wire writes it, or one removal, at one place of the conversation.
 type Step struct {
 	At   At     `json:"at"`
 	Wire string `json:"wire"` // steps of other wires are ignored
-	JSON string `json:"json"` // the definition; "" removes the tool, or says that the wire did without it
+	JSON string `json:"json"` // the definition; "" removes the tool
 }
 
 // At is a place in a conversation: behind the results of the round that has the result of a call, or behind one of
@@ -47,6 +49,7 @@ type At struct {
 // A Report is what a request had.
 type Report struct {
 	Steps map[string][]Step // by tool, those of the request's wire; a tool without steps was in the list
+	Wire  string            // of the request, if it could be read as one; "" if its list was left alone
 	Err   error             // why tools stayed in the list
 }
 
@@ -56,7 +59,7 @@ type planKey struct{}
 func With(ctx context.Context, plan *Plan) context.Context {
 	if other, ok := ctx.Value(planKey{}).(*Plan); ok && other.Search != plan.Search { // of another middleware
 		both := &Plan{Search: plan.Search, Tools: slices.Concat(other.Tools, plan.Tools), Now: plan.Now}
-		both.Excess = slices.Concat(other.Excess, plan.Excess)
+		both.Excess, both.Ends = slices.Concat(other.Excess, plan.Excess), slices.Concat(other.Ends, plan.Ends)
 		both.Report = func(r Report) { other.Report(r); plan.Report(r) }
 		return context.WithValue(ctx, planKey{}, both)
 	}
@@ -72,7 +75,7 @@ type insertion struct {
 // apply moves definitions from the list of a request to their places, and reports the steps of the new body. The text is
 // nil if nothing moves. The report's error says that a tool stays in the list, since the request does not have its place.
 func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
-	report.Steps = make(map[string][]Step)
+	report.Steps, report.Wire = make(map[string][]Step), w.name
 	added, marks := make(map[int][]insertion), make(map[int][]byte) // by the element that they go before
 	places := w.placesOf(b.elements)
 	for i := range p.Tools {
@@ -90,13 +93,10 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 				marks[index] = mark
 			}
 		}
-		switch {
-		case len(steps) > 0:
+		if len(steps) > 0 {
 			report.Steps[t.Name] = steps
-		case isListed:
+		} else if isListed {
 			report.Err = errors.New("the request does not have the message that one belongs behind")
-		case !t.wasGone(w): // should it come again, this wire has it from then on
-			report.Steps[t.Name] = []Step{{At: p.Now, Wire: w.name}}
 		}
 	}
 	for _, place := range added { // in an order that does not depend on which agent of a session was the first
@@ -108,9 +108,13 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 	return text, report
 }
 
-// wasGone reports whether a request of the wire did without the tool, which another wire has.
-func (t *Tool) wasGone(w *wire) bool {
-	return slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Wire == w.name && s.JSON == "" })
+// wasSent reports whether a place was in a request on the wire already, which did not have there what this one has.
+func (p *Plan) wasSent(w *wire, at At, places *places) bool {
+	index, _ := places.index(at)
+	return slices.ContainsFunc(p.Ends, func(end Step) bool {
+		last, ok := places.index(end.At)
+		return ok && end.Wire == w.name && index <= last
+	})
 }
 
 // steps returns the definitions and removals of a tool in a request; without any, the tool stays in the list. definition
@@ -118,8 +122,7 @@ func (t *Tool) wasGone(w *wire) bool {
 func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps []Step) {
 	add := func(next Step) {
 		at, ok := places.index(next.At)
-		if isRemoval := next.JSON == ""; !ok || next.Wire != w.name || isRemoval && !w.changes ||
-			!isRemoval && w.nameOf([]byte(next.JSON)) != t.Name {
+		if !ok || next.Wire != w.name || next.JSON != "" && w.nameOf([]byte(next.JSON)) != t.Name {
 			return
 		}
 		for n := len(steps) - 1; n >= 0; n-- {
@@ -135,14 +138,14 @@ func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps
 	for _, step := range t.Steps {
 		add(step)
 	}
-	last := len(steps) - 1
+	last, had := len(steps)-1, w.definitions(t.Steps)
 	switch {
-	case last < 0 && !t.Gone && !t.wasGone(w):
-		add(Step{t.First, w.name, definition})
-	case last < 0 && !t.Gone:
+	case last < 0 && !t.Gone && had == 0 && t.HasRoom && p.wasSent(w, t.First, places):
 		add(Step{p.Now, w.name, definition})
+	case last < 0 && !t.Gone:
+		add(Step{t.First, w.name, definition})
 	case last < 0 || steps[last].JSON == definition || !w.changes: // as it was, or taken back already
-	case t.MayChange:
+	case t.HasRoom && (t.Gone || steps[last].JSON == "" || had <= max(1, w.definitions(t.Begun))): // one change in a run
 		add(Step{p.Now, w.name, definition})
 	}
 	if last := len(steps) - 1; last >= 0 && steps[last].JSON == "" && !t.Gone { // it could not come again

@@ -139,6 +139,5 @@ type rest struct {
 func (w *wire) refuses(response *http.Response) (words string, ok bool) {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxError))
 	response.Body = rest{io.MultiReader(bytes.NewReader(text), response.Body), response.Body}
-	ok = slices.ContainsFunc(w.refusal, func(word string) bool { return bytes.Contains(text, []byte(word)) })
-	return string(bytes.ToValidUTF8(text[:min(len(text), maxQuoted)], nil)), ok
+	return string(bytes.ToValidUTF8(text[:min(len(text), maxQuoted)], nil)), w.refusal.Match(text)
 }

@@ -159,7 +159,14 @@ func TestMoves(t *testing.T) {
 		old, changes := strings.Replace(one, "]}", "old", 1), name == "messages"
 		placed := func(wire, json string, at anchor.At) []anchor.Tool {
 			steps := []anchor.Step{{At: at, Wire: wire, JSON: json}}
-			return []anchor.Tool{{Name: "mail", First: found, Steps: steps, MayChange: at == found}}
+			return []anchor.Tool{{Name: "mail", First: found, Steps: steps, HasRoom: at == found}}
+		}
+		newer := strings.Replace(old, "old", "new", 1)
+		changed := func(wire, json string) []anchor.Tool { // since the run began
+			tools := placed(name, old, found)
+			tools[0].Begun = tools[0].Steps
+			tools[0].Steps = append(slices.Clone(tools[0].Steps), anchor.Step{At: now, Wire: wire, JSON: json})
+			return tools
 		}
 		for _, row := range []struct {
 			name, list  string
@@ -180,6 +187,10 @@ func TestMoves(t *testing.T) {
 				"tool_search", []string{one}, nil, false},
 			{"a definition that changed", "tool_search mail", placed(name, old, found), "tool_search", []string{old},
 				map[bool][]string{true: {one}}[changes], false},
+			{"a definition that changed in this run, elsewhere", "tool_search mail", changed("x", one), "tool_search", []string{old},
+				map[bool][]string{true: {one}}[changes], false},
+			{"a definition that changed in this run", "tool_search mail", changed(name, newer), "tool_search",
+				map[bool][]string{true: {old}}[changes], []string{newer}, false},
 			{"a tool that is gone but was never there", "tool_search", []anchor.Tool{{Name: "mail", First: found, Gone: true}},
 				"tool_search", nil, nil, false},
 			{"a tool that the list does not have", "tool_search", []anchor.Tool{mail()}, "tool_search", nil, nil, false},
@@ -222,7 +233,7 @@ func TestMessages(t *testing.T) {
 	assert.Equal(t, []anchor.Step{{At: found, Wire: "messages", JSON: f.define("mail")}}, steps, "without the mark")
 
 	betas = func(r *http.Request) { r.Header["Anthropic-Beta"] = []string{"one"} }
-	gone := []anchor.Tool{{Name: "mail", Steps: steps, Gone: true, MayChange: true}}
+	gone := []anchor.Tool{{Name: "mail", Steps: steps, Gone: true, HasRoom: true}}
 	send(t, through, f.url, f.with(f.define("tool_search"), "", ""), gone, betas)
 	removal := `,{"role":"system","content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"mail"}}]}`
 	assert.Equal(t, f.with(f.define("tool_search"), block, removal), b.bodies[1], "a tool that is gone")
@@ -327,7 +338,7 @@ func TestChoices(t *testing.T) {
 // if the ordinary list is accepted. Other answers are the caller's.
 func TestAnswers(t *testing.T) {
 	no := answer{status: 400, text: "messages.3: tool_addition, tools and additional_tools are unknown"}
-	long := answer{status: 400, text: strings.Repeat("long ", 40_000)}
+	long := answer{status: 400, text: strings.Repeat("content_filter ", 10_000)}
 	broken := answer{err: errors.New("broken")}
 	for _, row := range []struct {
 		name       string

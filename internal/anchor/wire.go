@@ -3,6 +3,7 @@ package anchor
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -28,25 +29,25 @@ type wire struct {
 	atEnd    bool   // definitions go behind the user's messages that follow the results
 	message  string // what is added to a conversation, up to the list of the definitions
 
-	models  []string // that take definitions in the conversation
-	refusal []string // words of an error that names the added field
+	models  []string       // that take definitions in the conversation
+	refusal *regexp.Regexp // matches an error that names the added field
 }
 
 var wires = []*wire{
 	{
 		name: "chat", path: "/chat/completions", elements: "messages", message: `{"role":"system","tools":`,
-		models: []string{"kimi-k3*"}, refusal: []string{"tools", "content", "role"},
+		models: []string{"kimi-k3*"}, refusal: regexp.MustCompile(`\b(tools|content|role)\b`), // not content_filter
 	}, {
 		name: "messages", path: "/messages", elements: "messages", beta: "inline-tools-2026-09-15", changes: true, atEnd: true,
 		message: `{"role":"system","content":`,
 		// "Claude Fable 5.1, Claude Mythos 5.1, Claude Fable 5, Claude Mythos 5, Claude Opus 5.5, Claude Opus 4.8, and
 		// Claude Opus 5", by later versions Claude Sonnet 5.5 and Claude Haiku 5.5, but not Claude Sonnet 5.
 		models:  []string{"claude-fable-5*", "claude-mythos-5*", "claude-opus-5*", "claude-opus-4-8*", "claude-sonnet-5-5*", "claude-haiku-5-5*"},
-		refusal: []string{"tool_addition", "tool_removal", "tool_definition", "inline-tools", "role"},
+		refusal: regexp.MustCompile(`\b(tool_(addition|removal|definition)|inline-tools|role)\b`),
 	}, {
 		name: "responses", path: "/responses", elements: "input",
 		message: `{"type":"additional_tools","role":"developer","tools":`,
-		models:  []string{"gpt-4*", "gpt-5*", "gpt-6*", "o1*", "o3*", "o4*"}, refusal: []string{"additional_tools"}, // no model is named
+		models:  []string{"gpt-4*", "gpt-5*", "gpt-6*", "o1*", "o3*", "o4*"}, refusal: regexp.MustCompile("additional_tools"), // no model is named
 	},
 }
 
@@ -56,6 +57,16 @@ func (w *wire) takes(model string, accepts []string) bool {
 		prefix, isPrefix := strings.CutSuffix(pattern, "*")
 		return model == pattern || isPrefix && strings.HasPrefix(model, prefix)
 	})
+}
+
+// definitions returns how many of the steps define the tool on the wire.
+func (w *wire) definitions(steps []Step) (n int) {
+	for _, step := range steps {
+		if step.Wire == w.name && step.JSON != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // field is a field of an object, as it was written.

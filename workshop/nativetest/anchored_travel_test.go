@@ -181,7 +181,7 @@ func manyWeathers() (legs []leg) {
 }
 
 // partZero is the place behind the question of a trip's first leg.
-const partZero = `{"user":3,"text":"f087661128b8addc"}`
+const partZero = `{"user":3,"text":"15f9f78c50b5c95b716964a188761103"}`
 
 // hostile is a session whose definitions no request may have, at places that are nowhere or behind the user's first turn.
 var hostile = func() string {
@@ -198,6 +198,8 @@ var hostile = func() string {
 	}
 	return "[" + strings.Join(elements, ",") + "]"
 }()
+
+var noReminder = toolsearch.Config{Reminder: toolsearch.ReminderConfig{Disabled: true}}
 
 var sendMail = testtools.Canned{Hits: []engines.Hit{{Doc: 2, Score: 1}}}.Index
 
@@ -243,9 +245,19 @@ var trips = []trip{
 		legs:    []leg{goes(calls(calling("get_weather"))).after(weatherAs("Now with a zone", "zone"))}, loaded: loading(2, "get_weather"), says: "zone",
 	},
 	{
-		name: "a tool that another provider has, and that is gone for a while", config: toolsearch.Config{Reminder: toolsearch.ReminderConfig{Disabled: true}},
+		name: "a tool that another provider has, and that is gone for a while", config: noReminder,
 		session: `["get_weather",{"name":"get_weather","hash":"x","steps":[{"at":` + partZero + `,"wire":"elsewhere","json":"{}"}]}]`,
 		legs:    []leg{goes().after(withoutWeather), goes(), goes().after(anchoredAgain), goes()}, loaded: loading(2, "get_weather", "", ""),
+	},
+	{
+		name: "a call of a tool that is gone", config: noReminder, loaded: []string{"", "", "", "get_weather"},
+		legs: []leg{goes(calls(calling("get_weather")), calls(search(`{"query":"zzz"}`))).after(withoutWeather), goes().after(anchoredAgain)},
+	},
+	{
+		name: "a question that repeats in what is left", config: noReminder, breaks: []int{4},
+		legs: []leg{goes(calls(selecting("get_weather"))), goes().after(withoutWeather), goes().after(anchoredAgain),
+			goes(calls(search(`{"query":"zzz"}`))).after(withoutWeather).without(8)},
+		loaded: []string{"", "get_weather", "~get_weather", "get_weather", "", ""},
 	},
 	{
 		name: "direct calls", legs: []leg{goes(calls(calling("get_weather"), calling("send_mail"))), goes(calls(calling("list_stocks")))},
