@@ -259,11 +259,12 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	if !e.events.listens() {
 		return
 	}
-	if next != nil {
-		if r.listed != nil { // its call was to tell whether the transport moves tools
-			r.notebook.RecordList(r.onWire(r.listed))
+	if next != nil { // only now it is known whether the transport moved the tools of the list before
+		areSame := func(a, b *schema.ToolInfo) bool {
+			return a.Name == b.Name && a.Desc == b.Desc && a.ParamsOneOf == b.ParamsOneOf
 		}
-		r.listed, change.ToolsChanged = next.tools, r.notebook.RecordList(r.onWire(next.tools))
+		change.ToolsChanged = r.listed != nil && !slices.EqualFunc(r.onWire(r.listed), r.onWire(next.tools), areSame)
+		r.listed = slices.Clone(next.tools) // a later middleware may delete from its own
 	}
 	if len(change.Loaded)+len(change.Unloaded) == 0 && !change.ToolsChanged {
 		return

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 )
 
@@ -24,17 +22,10 @@ type Notebook struct {
 	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
 	defined  docset.Set          // the tools whose definitions that call has, where results are not to repeat them
 	session  map[string]bool     // the names the session had at that call, as far as this run knows
-	list     []listed            // the tool list of the last model call; nil means no call yet
 }
 
 // An Effect names the tools that a call of a meta-tool loads and unloads.
 type Effect struct{ Loads, Unloads []string }
-
-// listed identifies a definition in a tool list.
-type listed struct {
-	name, desc string
-	parameters *schema.ParamsOneOf
-}
 
 // Expect records the ids of the calls of meta-tools in a message of the model, and how many of them the meta-tool
 // answers.
@@ -156,19 +147,4 @@ func (b *Notebook) SyncChanges(added, gone []string) (fresh []string) {
 		delete(b.session, name)
 	}
 	return fresh
-}
-
-// RecordList records the tool list of a model call, and reports whether it differs from the list of the call before.
-func (b *Notebook) RecordList(tools []*schema.ToolInfo) (changed bool) {
-	now := make([]listed, 0, len(tools))
-	for _, t := range tools {
-		if t != nil {
-			now = append(now, listed{t.Name, t.Desc, t.ParamsOneOf})
-		}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before := b.list
-	b.list = now
-	return before != nil && !slices.Equal(before, now)
 }
