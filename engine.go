@@ -302,19 +302,27 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 		}
 	}
 	if r.session != nil {
-		for _, name := range r.notebook.SessionNames() { // hidden by MaxLoaded before the model saw it
+		for name := range r.shared { // hidden by MaxLoaded before the model saw it
 			doc, known := r.scope.docNamed(name)
 			if known && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
 				gone = append(gone, name)
 			}
 		}
-		shared := slices.Clip(added)
+		fresh := slices.Clone(added)
 		for _, doc := range loaded.InUse { // another agent may have hidden them meanwhile
 			if loaded.Has(doc) && !r.isAlways(doc) {
-				shared = append(shared, r.scope.docs[doc].Name)
+				fresh = append(fresh, r.scope.docs[doc].Name)
 			}
 		}
-		r.session.update(r.notebook.SyncChanges(shared, gone), gone)
+		// What the session had, another agent may have unloaded since, so it is not put back.
+		fresh = slices.DeleteFunc(fresh, func(name string) bool { return r.shared[name] })
+		for _, name := range fresh {
+			r.shared[name] = true
+		}
+		for _, name := range gone {
+			delete(r.shared, name)
+		}
+		r.session.update(fresh, gone)
 	}
 	slices.Sort(gone)
 	if isReported {

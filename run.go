@@ -37,6 +37,7 @@ type run struct {
 
 	session  *Session           // nil means none
 	isAlone  bool               // the session ends with the run
+	shared   map[string]bool    // the names the session had at the last model call, as far as this run knows
 	listed   []*schema.ToolInfo // the tool list of the last model call
 	notebook conversation.Notebook
 	effects  sync.Map // text of a meta-tool's result -> effect

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
@@ -30,9 +31,14 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 	s.Add(r.always...)
 	r.addMarked(s, given)
 	if r.session != nil {
-		shared := r.session.Loaded()
-		s.Drop(r.docsNamed(r.notebook.Sync(shared)))
-		s.Add(r.docsNamed(shared)...)
+		lost, names := r.shared, r.session.Loaded() // lost to another agent
+		r.shared = make(map[string]bool, len(names))
+		for _, name := range names {
+			r.shared[name] = true
+			delete(lost, name)
+		}
+		s.Drop(r.docsNamed(slices.Collect(maps.Keys(lost))))
+		s.Add(r.docsNamed(names)...)
 	}
 	request, isAnswered := r.reminder.asked(t.views)
 	r.request = cmp.Or(r.request, request)

@@ -21,7 +21,6 @@ type Notebook struct {
 	effects  map[string][]Effect // call id -> effects of the call
 	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
 	defined  docset.Set          // the tools whose definitions that call has, where results are not to repeat them
-	session  map[string]bool     // the names the session had at that call, as far as this run knows
 }
 
 // An Effect names the tools that a call of a meta-tool loads and unloads.
@@ -110,41 +109,4 @@ func (b *Notebook) IsDefined(doc int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.defined != nil && b.defined.Has(doc)
-}
-
-// Sync records the session's names, and returns those that it has lost since the last model call to another agent.
-func (b *Notebook) Sync(names []string) (unloaded []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := make(map[string]bool, len(names))
-	for _, name := range names {
-		now[name] = true
-	}
-	unloaded = slices.DeleteFunc(slices.Collect(maps.Keys(b.session)), func(name string) bool { return now[name] })
-	b.session = now
-	return unloaded
-}
-
-// SessionNames returns the names that the session had at the last model call.
-func (b *Notebook) SessionNames() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Collect(maps.Keys(b.session))
-}
-
-// SyncChanges records the names to add to the session and to remove from it. It returns the additions that the session
-// does not have: a name that another agent unloads meanwhile is not put back. Sync comes first.
-func (b *Notebook) SyncChanges(added, gone []string) (fresh []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, name := range added {
-		if !b.session[name] {
-			b.session[name] = true
-			fresh = append(fresh, name)
-		}
-	}
-	for _, name := range gone {
-		delete(b.session, name)
-	}
-	return fresh
 }
