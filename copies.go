@@ -2,17 +2,88 @@ package toolsearch
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// Copies are tools of several servers that do the same, such as those of two accounts. An answer has one of them, and names
-// the others.
+// How the places of an answer are shared: among queries, among namespaces, and among copies. Copies are tools of
+// several servers that do the same, such as those of two accounts. An answer has one of them, and names the others.
+
+// interleaved returns the best match of each list, then the second of each, and so on, each tool once. A single list is
+// returned as it is.
+func interleaved(lists [][]Match) (merged []Match) {
+	if len(lists) == 1 {
+		return lists[0]
+	}
+	longest, seen := 0, make(map[*schema.ToolInfo]bool)
+	for _, list := range lists {
+		longest = max(longest, len(list))
+	}
+	for rank := range longest {
+		for _, list := range lists {
+			if rank < len(list) && !seen[list[rank].Info] {
+				seen[list[rank].Info] = true
+				merged = append(merged, list[rank])
+			}
+		}
+	}
+	return merged
+}
+
+// spread limits the places of one namespace in a result, so that a server whose tools repeat every word that a user
+// may say cannot hide all other servers. It gives the other places to the best matches of others, which come last.
+// Places for which there is no other match stay as they are. Tools without a namespace have no limit.
+func (c scope) spread(ctx context.Context, s search.Searcher, a ranking) []Match {
+	free, most := len(a.matches), cmp.Or(c.perNamespace, len(a.matches)-1)
+	if most < 1 || most >= free || a.total <= free {
+		return a.matches
+	}
+	query, chosen, places := a.query, docset.New(len(c.docs)), make(map[string]int) // by namespace
+	query.Limit = free
+	take := func(m Match) bool {
+		doc := c.byName[m.Info.Name]
+		namespace := c.docs[doc].Namespace
+		if free == 0 || namespace != "" && places[namespace] >= most || !chosen.Add(doc) {
+			return false
+		}
+		places[namespace]++
+		free--
+		return true
+	}
+	for _, m := range a.matches {
+		take(m)
+	}
+	var others []Match
+	for asked := 0; asked < maxSpreads && free > 0; asked++ {
+		q, known, full := query, slices.Clone(chosen), maps.Clone(places) // the searcher may keep the function
+		q.Allowed = func(doc int) bool {
+			namespace := c.docs[doc].Namespace
+			return query.Allows(doc) && !known.Has(doc) && (namespace == "" || full[namespace] < most)
+		}
+		more, _ := c.ask(ctx, s, q) // nothing if the search fails
+		if len(more.matches) == 0 {
+			break
+		}
+		others = append(others, slices.DeleteFunc(more.matches, func(m Match) bool { return !take(m) })...)
+	}
+	kept := slices.DeleteFunc(slices.Clone(a.matches), func(m Match) bool {
+		if chosen.Has(c.byName[m.Info.Name]) {
+			return false
+		}
+		free--
+		return free < 0
+	})
+	return append(kept, others...)
+}
 
 // copiesOf returns the documents that differ from others in their server alone, in the order of docs, by each of them: the
 // names on the servers and the descriptions have the same words, and the parameters are the same.

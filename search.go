@@ -178,7 +178,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	for _, m := range slices.Concat(selected...) { // asked for by name, whatever else finds it
 		delete(trace.foundBy, m.Info.Name)
 	}
-	result.Matches = docset.Interleave(lists, func(m Match) *schema.ToolInfo { return m.Info })
+	result.Matches = interleaved(lists)
 	if free := places - len(result.Matches); free > 0 && !c.cutsOff {
 		result.Matches = append(result.Matches, c.fitting(result.Matches, free)...)
 	}
@@ -418,24 +418,6 @@ func failed(err *error) {
 	}
 }
 
-// spread limits the places of one namespace in a result, and gives the rest to others.
-func (c scope) spread(ctx context.Context, s search.Searcher, a ranking) []Match {
-	places, most := len(a.matches), cmp.Or(c.perNamespace, len(a.matches)-1)
-	if most < 1 || most >= places || a.total <= places {
-		return a.matches
-	}
-	docOf := func(m Match) int { return c.byName[m.Info.Name] }
-	namespaceOf := func(doc int) string { return c.docs[doc].Namespace }
-	query := a.query // a copy, since what a closure uses is allocated
-	return docset.Share(a.matches, most, docOf, namespaceOf, func(isOpen func(doc int) bool) []Match {
-		q := query
-		q.Limit = places
-		q.Allowed = func(doc int) bool { return query.Allows(doc) && isOpen(doc) }
-		more, _ := c.ask(ctx, s, q) // nothing if the search fails
-		return more.matches
-	})
-}
-
 // ask asks one searcher. The scope applies in addition to q.Allowed: a Restricter is asked as if the scope were the
 // catalog, any other searcher through q.Allowed, and once more without a limit if it does not keep to that. A panic is
 // a failure.
@@ -556,6 +538,7 @@ const (
 	maxSuggestions = 5
 	maxCopies      = 20  // names of copies of a query's matches
 	maxPasses      = 3   // searches for what takes the places of tools that need none
+	maxSpreads     = 10  // searches for what takes the places that one namespace may not have; each fills another's share
 	maxLoneWords   = 16  // words of a query for which the fallback is asked, since only one namespace has them
 	minLoneWord    = 4   // bytes of such a word
 	maxLeftBytes   = 500 // of the queries that were not searched, in an answer

@@ -1,5 +1,4 @@
-// Package docset holds sets of documents, the best of many scored documents, values that were asked for recently, and
-// the places of a result shared among namespaces.
+// Package docset holds sets of documents, the best of many scored documents, and values that were asked for recently.
 package docset
 
 import (
