@@ -54,6 +54,7 @@ type Catalog struct {
 	maxResults, maxResultsCap int
 	isQuick                   bool                 // Keyword alone searches
 	isMixed                   bool                 // not all tools are of one namespace
+	takesPatterns             bool                 // the searcher reads texts as patterns, and so cannot rank a user's message
 	copies                    func() map[int][]int // by document: those that differ in their server alone
 	evidence                  evidence             // by CatalogOptions
 }
@@ -88,7 +89,7 @@ func NewCatalogFromInfos(ctx context.Context, infos []*schema.ToolInfo, options 
 		return nil, err
 	}
 	c, err := newCatalog(ctx, infos, nil, nil, config, &Catalog{})
-	if err == nil && options.Index != nil && !takesPatterns(c.searcher) {
+	if err == nil && options.Index != nil && !c.takesPatterns {
 		c.evidence.use = c.all().strengths(options.Related)
 	}
 	return c, err
@@ -151,7 +152,11 @@ func newCatalog(
 			return nil, fmt.Errorf("toolsearch: building the fallback index: %w", err)
 		}
 	}
-	if c.preselector = c.searcher; config.Preselect > 0 && (config.Index == nil || takesPatterns(c.searcher)) {
+	if reader, ok := c.searcher.(search.QueryReader); ok {
+		q, err := foreign.Guard(func() (search.Query, error) { return reader.ReadQuery("word"), nil })
+		c.takesPatterns = err == nil && len(q.Keywords) == 0
+	}
+	if c.preselector = c.searcher; config.Preselect > 0 && (config.Index == nil || c.takesPatterns) {
 		if c.preselector, err = c.searcherOf(ctx, search.BM25, nil); err != nil {
 			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}
@@ -176,16 +181,6 @@ func (c *Catalog) searcherOf(ctx context.Context, indexer search.Indexer, last s
 		err = errors.New("the Indexer returned no Searcher")
 	}
 	return searcher, err
-}
-
-// takesPatterns reports whether a searcher reads a text as a pattern, and so cannot rank a user's message.
-func takesPatterns(s search.Searcher) bool {
-	reader, ok := s.(search.QueryReader)
-	if !ok {
-		return false
-	}
-	q, err := foreign.Guard(func() (search.Query, error) { return reader.ReadQuery("word"), nil })
-	return err == nil && len(q.Keywords) == 0
 }
 
 // Search answers a query: keywords or "select:a,b". It returns at most maxResults tools and at most

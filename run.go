@@ -67,7 +67,7 @@ func (r *run) shown() func(doc int) bool {
 		return nil
 	case r.mode.fixesList():
 		return func(doc int) bool { return r.isAlways(doc) || r.notebook.IsDefined(doc) }
-	case r.mode.isNative() || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || takesPatterns(r.scope.searcher):
+	case r.mode.isNative() || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || r.scope.takesPatterns:
 		return nil
 	}
 	return func(doc int) bool {
@@ -79,7 +79,7 @@ func (r *run) shown() func(doc int) bool {
 // sendsDefinitions reports whether a search sends the definitions of its matches. The provider's own search tool with an
 // unset Index is Eino's, bit for bit.
 func (r *run) sendsDefinitions() bool {
-	return r.isInAgent() && !takesPatterns(r.scope.searcher) &&
+	return r.isInAgent() && !r.scope.takesPatterns &&
 		(r.config.Protocol == ProtocolRanked || r.mode.fixesList() || (r.mode.isNative() || r.mode.anchors()) && r.config.Index != nil)
 }
 
@@ -185,7 +185,7 @@ func (r *run) fits(ctx context.Context) map[int]float64 {
 // recordCalled records the tools that the conversation has called, for what other conversations call together with them.
 // Eino's own answers, and patterns, do not depend on it.
 func (r *run) recordCalled(ctx context.Context, called []int) {
-	if r.coUse == nil || len(called) == 0 || r.config.indexer() == nil || takesPatterns(r.scope.searcher) {
+	if r.coUse == nil || len(called) == 0 || r.config.indexer() == nil || r.scope.takesPatterns {
 		return
 	}
 	var names []string
