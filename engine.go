@@ -383,9 +383,6 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, &LoadEvent{Refused: refused})
 	}
-	for _, err := range k.unchecked {
-		e.events.fail(ctx, PartProtocol, err)
-	}
 	if r.countsCalls() && len(called) > 0 {
 		given = r.markCalled(given, called)
 	}

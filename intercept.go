@@ -24,10 +24,9 @@ import (
 
 // callable knows what the model may call.
 type callable struct {
-	run       *run
-	all       []*schema.ToolInfo // every tool the agent can run
-	given     lists              // of the model call
-	unchecked []error            // why arguments of dispatched calls were not checked
+	run   *run
+	all   []*schema.ToolInfo // every tool the agent can run
+	given lists              // of the model call
 }
 
 // replacement returns the call to run instead of a call that cannot be run as it is, and whether there is one. If it is
@@ -93,12 +92,13 @@ func (k *callable) unknown(name string) *standIn {
 	return &standIn{UnknownTool: naming.Cut(name, naming.MaxBytes), Suggestions: k.near(name)}
 }
 
-// misuse returns the stand-in for a dispatched call with wrong arguments, or nil.
+// misuse returns the stand-in for a dispatched call with wrong arguments, or nil. An event tells if they were not checked.
 func (k *callable) misuse(ctx context.Context, doc int, arguments string) *standIn {
 	d := &k.run.scope.docs[doc]
 	problem, unchecked := k.run.scope.schemas.Problem(ctx, doc, d.Info, arguments)
 	if unchecked != nil {
-		k.unchecked = append(k.unchecked, fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", naming.Quoted(d.Name), unchecked))
+		unchecked = fmt.Errorf("toolsearch: the arguments of %s were not checked: %w", naming.Quoted(d.Name), unchecked)
+		k.run.events.fail(ctx, PartProtocol, unchecked)
 	}
 	if problem == "" {
 		return nil
