@@ -469,13 +469,10 @@ var chineseTexts string
 
 func (config *Config) prompt() (*wording.Texts, error) {
 	names := config.Protocol.names(config.ToolName)
-	source := wording.Source{
-		Markdown: [...]string{English: englishTexts, Chinese: chineseTexts}[config.Language],
-		Protocol: config.Protocol.String(), Own: config.Texts,
-		Values: []string{"{tool}", names.search, "{add}", names.add, "{remove}", names.remove, "{show-all}", names.showAll, "{call}", names.call,
-			"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.Limits.MaxResultsCap)},
-	}
-	texts, err := source.Read()
+	markdown := [...]string{English: englishTexts, Chinese: chineseTexts}[config.Language]
+	texts, err := wording.Read(markdown, config.Protocol.String(), config.Texts,
+		"{tool}", names.search, "{add}", names.add, "{remove}", names.remove, "{show-all}", names.showAll, "{call}", names.call,
+		"{default}", strconv.Itoa(config.MaxResults), "{cap}", strconv.Itoa(config.Limits.MaxResultsCap))
 	if err != nil {
 		return nil, fmt.Errorf("toolsearch: Texts: %w", err)
 	}

@@ -11,14 +11,6 @@ import (
 
 // The texts themselves are in the folder prompt, a Markdown file for each language, each under a heading.
 
-// A Source holds the texts of one language for one search tool.
-type Source struct {
-	Markdown string            // a text under each heading; the part before the first heading is for authors
-	Protocol string            // its own texts come before the common texts
-	Own      map[string]string // texts that replace others, by heading
-	Values   []string          // pairs of a placeholder and its value
-}
-
 // Texts holds texts that are ready to be used. It is immutable.
 type Texts struct {
 	texts    map[string]string
@@ -39,26 +31,27 @@ const (
 // For returns the texts for a form.
 func (t *Texts) For(form Form) *Texts { return &Texts{t.texts, t.protocol, form} }
 
-// Read reads the texts, for the form Names. It fails on an own text whose heading does not exist. An own text is for
-// every form that has no own text.
-func (s Source) Read() (*Texts, error) {
-	fill := strings.NewReplacer(s.Values...)
-	t := &Texts{texts: make(map[string]string), protocol: s.Protocol}
-	_, markdown, _ := strings.Cut(s.Markdown, "\n# ")
+// Read reads the texts of one language, for the form Names: each is under a heading of the Markdown, behind a part for
+// authors. A text of own replaces that of its heading, for every form that has no own text; Read fails if there is no such
+// heading. values are pairs of a placeholder and its value.
+func Read(markdown, protocol string, own map[string]string, values ...string) (*Texts, error) {
+	fill := strings.NewReplacer(values...)
+	t := &Texts{texts: make(map[string]string), protocol: protocol}
+	_, markdown, _ = strings.Cut(markdown, "\n# ")
 	for section := range strings.SplitSeq(markdown, "\n# ") {
 		key, text, _ := strings.Cut(section, "\n")
 		text = strings.TrimSpace(text)
-		if own, replaced := s.Own[key]; replaced {
-			text = own
+		if replacement, replaced := own[key]; replaced {
+			text = replacement
 		}
 		t.texts[key] = fill.Replace(text)
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.Own)) {
+	for _, key := range slices.Sorted(maps.Keys(own)) {
 		if _, known := t.texts[key]; !known {
 			return nil, fmt.Errorf("no text is named %q; prompt/en.md has their names as headings", key)
 		}
 		for _, form := range [...]Form{Groups, Nothing} {
-			if _, own := s.Own[key+string(form)]; !own {
+			if _, replaced := own[key+string(form)]; !replaced {
 				delete(t.texts, key+string(form))
 			}
 		}
@@ -66,7 +59,7 @@ func (s Source) Read() (*Texts, error) {
 	return t, nil
 }
 
-// Text returns the text of a key, the protocol's own before the common one. Values are as in Source.
+// Text returns the text of a key, the protocol's own before the common one. Values are as in Read.
 func (t *Texts) Text(key string, values ...string) string {
 	form, own := string(t.form), t.protocol+" "+key
 	keys := [...]string{own + form, own, key + form, key + string(Nothing), key}
