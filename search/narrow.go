@@ -107,9 +107,7 @@ func (n *Narrower) Narrow(q Query, filter func(doc int) bool) Query {
 // holding returns the documents that have a word, by the common rule.
 func (n *Narrower) holding(word string) docset.Set {
 	set := n.pieces().holdingPiece(word)
-	if inflected := n.words().holdingWord(word); inflected != nil {
-		set.Union(inflected)
-	}
+	set.Union(n.words().holdingWord(word)) // nil for a stop word
 	return set
 }
 

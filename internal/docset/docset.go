@@ -54,10 +54,10 @@ func (s Set) All() iter.Seq[int] {
 // Remove removes the document from the set.
 func (s Set) Remove(doc int) { s[doc/64] &^= 1 << (doc % 64) }
 
-// Union adds the documents of another set for as many documents.
+// Union adds the documents of another set for as many documents, or of nil, which has none.
 func (s Set) Union(other Set) {
-	for i := range s {
-		s[i] |= other[i]
+	for i, word := range other {
+		s[i] |= word
 	}
 }
 
