@@ -74,19 +74,16 @@ func together(queries, more []string) (all []string) {
 	return all
 }
 
-// readAskedFor reads only the form that the tool's schema asks for.
+// readAskedFor reads only the form that most calls have: a query, and perhaps a limit.
 func readAskedFor(arguments string) (request searchRequest, ok bool) {
 	var object struct {
-		Query      *string  `json:"query"`
-		Queries    []string `json:"queries"`
-		MaxResults int      `json:"max_results"`
+		Query      string `json:"query"`
+		MaxResults int    `json:"max_results"`
 	}
-	if !modeljson.ReadExactly(arguments, &object) || object.Query == nil {
+	if !modeljson.ReadExactly(arguments, &object) || object.Query == "" || strings.Contains(object.Query, "[") {
 		return searchRequest{}, false
 	}
-	queries := modeljson.TextsIn(*object.Query, maxAsked)
-	more := object.Queries[:min(len(object.Queries), maxAsked)]
-	return searchRequest{queries: together(queries, more), limit: max(object.MaxResults, 0)}, true
+	return searchRequest{queries: []string{object.Query}, limit: max(object.MaxResults, 0)}, true
 }
 
 // Bounds on a stand-in. The name of a dynamic tool may be longer than naming.MaxBytes.

@@ -101,25 +101,19 @@ func First(object map[string]any, keys ...string) any {
 	return nil
 }
 
-// TextsIn reads a list of texts written in a text, as a model with several texts for a schema that asks for one writes
-// it, and returns at most that many. A text that is not a list is the only text.
-func TextsIn(text string, most int) []string {
-	if strings.HasPrefix(strings.TrimSpace(text), "[") {
-		if list := List(text); len(list) > 0 {
-			return list[:min(len(list), most)]
-		}
-	}
-	return []string{text}
-}
-
-// Texts reads a text or a list of texts, of at most that many elements, from a value of Read. Nil means no text. It
-// reports false for anything else.
+// Texts reads a text or a list of texts, of at most that many elements, from a value of Read. Nil means no text. A model
+// with several texts for a schema that asks for one may write a list in a text. Texts reports false for anything else.
 func Texts(value any, most int) (texts []string, ok bool) {
 	switch v := value.(type) {
 	case nil:
 		return nil, true
 	case string:
-		return TextsIn(v, most), true
+		if strings.HasPrefix(strings.TrimSpace(v), "[") {
+			if list := List(v); len(list) > 0 {
+				return list[:min(len(list), most)], true
+			}
+		}
+		return []string{v}, true
 	case json.Number:
 		return []string{v.String()}, true
 	case bool:
