@@ -4,6 +4,7 @@ package modeljson
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -114,10 +115,8 @@ func Texts(value any, most int) (texts []string, ok bool) {
 			}
 		}
 		return []string{v}, true
-	case json.Number:
-		return []string{v.String()}, true
-	case bool:
-		return []string{strconv.FormatBool(v)}, true
+	case json.Number, bool:
+		return []string{fmt.Sprint(v)}, true
 	case []any:
 		for _, element := range v[:min(len(v), most)] {
 			if _, isList := element.([]any); isList {
@@ -133,14 +132,7 @@ func Texts(value any, most int) (texts []string, ok bool) {
 
 // Count reads a number of at least 1, and at most math.MaxInt32, from a value of Read. It returns 0 for anything else.
 func Count(value any) int {
-	var text string
-	switch v := value.(type) {
-	case json.Number:
-		text = v.String()
-	case string:
-		text = strings.TrimSpace(v)
-	}
-	f, err := strconv.ParseFloat(text, 64)
+	f, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(value)), 64) // of a number or a text
 	if err != nil && !math.IsInf(f, 1) || math.IsNaN(f) || f < 1 {
 		return 0
 	}
