@@ -110,7 +110,7 @@ func (r *reminder) setSystem(v *view, text string, marked bool) {
 
 // quoted reports whether a summary quotes the reminder, which the summarization middleware takes for a user's message.
 func (r *reminder) quoted(v *view) bool {
-	return (v.summary || strings.Contains(v.text, "<all_user_messages>")) && r.block.In(v.text)
+	return (v.summary || strings.Contains(v.text, "<all_user_messages>")) && r.block.Without(v.text) != v.text
 }
 
 // place returns the message that has the reminder or that the reminder goes before; len(views) is the end of the

@@ -85,12 +85,6 @@ func (b Block) Is(text string) bool {
 	return strings.HasPrefix(text, b.Open) && strings.HasSuffix(strings.TrimSpace(text), b.Close)
 }
 
-// In reports whether a text quotes the block.
-func (b Block) In(text string) bool {
-	_, after, found := strings.Cut(text, b.Open)
-	return found && strings.Contains(after, b.Close)
-}
-
 // Without removes the blocks that a text quotes, with their bullets if they are in a list. The texts on the two sides
 // of a removed block may form a new tag, so Without looks again a few times.
 func (b Block) Without(text string) string {
