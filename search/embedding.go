@@ -189,7 +189,9 @@ func (x *embeddingIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	if vector == nil || err != nil {
 		return Hits{}, err
 	}
-	return rank(ctx, &q, nil, len(x.docs), x.options.MinScore, func(doc int) float64 { return x.cosine(vector, doc) })
+	return rank(ctx, &q, nil, len(x.docs), x.options.MinScore, func(doc int) float64 {
+		return float64(vectors.Dot(x.vectors[doc], vector)) // 0 for a tool without a text, whose vector has no numbers
+	})
 }
 
 func (x *embeddingIndex) queryVector(ctx context.Context, q Query) ([]float32, error) {
@@ -218,11 +220,6 @@ func (x *embeddingIndex) embed(ctx context.Context, text string) ([]float32, err
 	return answers[0], nil
 }
 
-// cosine returns 0 for a tool without a text, whose vector has no numbers.
-func (x *embeddingIndex) cosine(vector []float32, doc int) float64 {
-	return float64(vectors.Dot(x.vectors[doc], vector))
-}
-
 // Explain implements Explainer. It calls the Embedder unless the query is a recent one.
 func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
 	if doc < 0 || doc >= len(x.docs) {
@@ -232,7 +229,7 @@ func (x *embeddingIndex) Explain(ctx context.Context, q Query, doc int) (Explana
 	if vector == nil || err != nil {
 		return Explanation{}, err
 	}
-	cosine, floor := x.cosine(vector, doc), x.options.MinScore
+	cosine, floor := float64(vectors.Dot(x.vectors[doc], vector)), x.options.MinScore
 	part := Contribution{Term: q.text(), Detail: fmt.Sprintf("the cosine, %.4f, is not above %g", cosine, floor)}
 	if cosine > floor {
 		part.Score, part.Detail = cosine, "cosine of the query's and the tool's vectors"
