@@ -95,9 +95,6 @@ func ParseQuery(text string) Query {
 	hasPlus := strings.LastIndexByte(text, '+') > 0 // where trimming is not enough
 	rest := text
 	var bareText strings.Builder
-	if hasPlus {
-		bareText.Grow(len(text))
-	}
 	for word := range strings.FieldsSeq(text) {
 		space, after, _ := strings.Cut(rest, word)
 		rest = after
