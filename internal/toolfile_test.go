@@ -1,4 +1,4 @@
-package toolfile
+package internal_test
 
 import (
 	"encoding/json"
@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/eino-toolsearch/toolsearch/internal/toolfile"
 )
 
 // JSON that nests too deep is refused after a look at its brackets, which keeps nothing.
 func TestNestingCostsNothing(t *testing.T) {
 	data := []byte(strings.Repeat("[", 1<<20))
 	allocations := testing.AllocsPerRun(10, func() {
-		if !TooDeep(data) {
+		if !toolfile.TooDeep(data) {
 			panic("not refused")
 		}
 	})
@@ -33,7 +35,7 @@ func FuzzTools(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		last := -1
-		err := Tools(data, func(tool Tool) error {
+		err := toolfile.Tools(data, func(tool toolfile.Tool) error {
 			if tool.Offset <= last || tool.Offset >= len(data) {
 				t.Errorf("a tool at %d after one at %d, of %d bytes", tool.Offset, last, len(data))
 			}
@@ -48,7 +50,7 @@ func FuzzTools(f *testing.F) {
 			}
 			return nil
 		})
-		if wrong := (*Error)(nil); err != nil && (!errors.As(err, &wrong) || wrong.Offset < 0 || wrong.Offset > len(data)) {
+		if wrong := (*toolfile.Error)(nil); err != nil && (!errors.As(err, &wrong) || wrong.Offset < 0 || wrong.Offset > len(data)) {
 			t.Errorf("error %v without a place", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package sources_test
+package internal_test
 
 import (
 	"context"

@@ -1,9 +1,11 @@
-package tokens
+package internal_test
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/eino-toolsearch/toolsearch/internal/tokens"
 )
 
 // A beginning of a text never counts more than the text, and a text in pieces counts as much as
@@ -16,17 +18,17 @@ func FuzzCounter(f *testing.F) {
 		if !utf8.ValidString(text) || at < 0 || at > len(text) || !utf8.ValidString(text[:at]) {
 			return
 		}
-		var c Counter
+		var c tokens.Counter
 		c.Add([]byte(text[:at]))
-		if got, want := c.Tokens(), Of(text[:at]); got != want {
+		if got, want := c.Tokens(), tokens.Of(text[:at]); got != want {
 			t.Errorf("%d tokens in the beginning of %q, want %d", got, text, want)
 		}
-		beginning := c.thousandths
+		beginning := c.Tokens()
 		c.Add([]byte(text[at:]))
-		if c.thousandths < beginning {
+		if c.Tokens() < beginning {
 			t.Errorf("%q has fewer tokens than its beginning", text)
 		}
-		if got, want := c.Tokens(), Of(text); got != want {
+		if got, want := c.Tokens(), tokens.Of(text); got != want {
 			t.Errorf("%d tokens in %q in two pieces at %d, want %d", got, text, at, want)
 		}
 	})

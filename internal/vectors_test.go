@@ -1,4 +1,4 @@
-package vectors
+package internal_test
 
 import (
 	"context"
@@ -7,15 +7,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eino-toolsearch/toolsearch/internal/vectors"
 )
 
 // matrixOf returns the columns of a dense matrix without their zeros.
-func matrixOf(rows, columns int, at func(row, column int) float64) Sparse {
-	m := Sparse{Rows: rows, Columns: make([][]Entry, columns)}
+func matrixOf(rows, columns int, at func(row, column int) float64) vectors.Sparse {
+	m := vectors.Sparse{Rows: rows, Columns: make([][]vectors.Entry, columns)}
 	for c := range columns {
 		for r := range rows {
 			if v := at(r, c); v != 0 {
-				m.Columns[c] = append(m.Columns[c], Entry{int32(r), float32(v)})
+				m.Columns[c] = append(m.Columns[c], vectors.Entry{Row: int32(r), Value: float32(v)})
 			}
 		}
 	}
@@ -23,7 +25,7 @@ func matrixOf(rows, columns int, at func(row, column int) float64) Sparse {
 }
 
 // column is one column of a factor.
-func column(m Matrix, c int) (v []float64) {
+func column(m vectors.Matrix, c int) (v []float64) {
 	for i := range m.Rows {
 		v = append(v, float64(m.Row(i)[c]))
 	}
@@ -37,9 +39,9 @@ func product(a, b []float64) (sum float64) {
 	return sum
 }
 
-func decomposed(t *testing.T, a Sparse, rank int) (left, right Matrix) {
+func decomposed(t *testing.T, a vectors.Sparse, rank int) (left, right vectors.Matrix) {
 	t.Helper()
-	left, right, err := Decompose(t.Context(), a, rank)
+	left, right, err := vectors.Decompose(t.Context(), a, rank)
 	require.NoError(t, err)
 	return left, right
 }
@@ -80,6 +82,6 @@ func TestDecomposeFindsTheSingularValues(t *testing.T) {
 func TestDecomposeStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err := Decompose(ctx, matrixOf(5, 5, func(r, c int) float64 { return float64(r + c) }), 2)
+	_, _, err := vectors.Decompose(ctx, matrixOf(5, 5, func(r, c int) float64 { return float64(r + c) }), 2)
 	assert.ErrorIs(t, err, context.Canceled)
 }

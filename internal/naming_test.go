@@ -1,4 +1,4 @@
-package naming_test
+package internal_test
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package conversation_test
+package internal_test
 
 import (
 	"testing"
