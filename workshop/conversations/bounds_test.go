@@ -172,14 +172,14 @@ func TestAnswersFitTheirBudget(t *testing.T) {
 }
 
 func testBudget(t *testing.T, w way) {
-	const budget = 4 * 3000
-	brackets := strings.Repeat("<", 20_000)
-	large := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 13_000)+`"]}}}`)
+	const budget = 4 * 1500
+	brackets := strings.Repeat("<", 10_000)
+	large := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","enum":["`+strings.Repeat("x", 7_000)+`"]}}}`)
 	var tools []tool.BaseTool
 	var names []string
-	for i := range 50 {
+	for i := range 30 {
 		names = append(names, fmt.Sprintf("tool_%03d%s", i, strings.Repeat("<", 50)))
-		tools = append(tools, echo(&schema.ToolInfo{Name: names[i], Desc: "Sends mail " + brackets[:400*i],
+		tools = append(tools, echo(&schema.ToolInfo{Name: names[i], Desc: "Sends mail " + brackets[:300*i],
 			ParamsOneOf: schema.NewParamsOneOfByJSONSchema(large)}))
 	}
 	selected := strings.Join(names, ",")
@@ -192,11 +192,11 @@ func testBudget(t *testing.T, w way) {
 		run := running(t, w, config)
 		o := run(
 			callTool(p.search, `{"query":"sends mail","regex_pattern":"tool","max_results":50}`),
-			callTool(p.search, `{"query":"select:tool_049`+brackets[:50]+`","regex_pattern":"tool_049"}`),
+			callTool(p.search, `{"query":"select:tool_029`+brackets[:50]+`","regex_pattern":"tool_029"}`),
 			adding(selected), removing(selected),
-			callTool("call_tool", `{"name":"`+names[49]+`","arguments":{"a":7}}`),
+			callTool("call_tool", `{"name":"`+names[29]+`","arguments":{"a":7}}`),
 			callTool(p.search, `{"misused_tool":"x","problem":"`+brackets+`"}`),
-			callTool(p.search, `{"misused_tool":"`+names[49]+`","problem":"`+brackets+`"}`),
+			callTool(p.search, `{"misused_tool":"`+names[29]+`","problem":"`+brackets+`"}`),
 			callTool(p.search, `{"unloaded_tool":"`+brackets+`"}`), callTool(p.search, `{"unknown_tool":"x","suggestions":["`+brackets+`"]}`),
 			callTool(p.search, `{"query":"select:`+selected+`","regex_pattern":"select:`+selected+`"}`))
 		for _, m := range o.last().Messages {
@@ -222,7 +222,7 @@ func testBudget(t *testing.T, w way) {
 			found := answerOf(t, o.result(t, "call_10"))
 			assert.NotEmpty(t, found.Matches, p.name)
 			assert.Contains(t, found.Message, fmt.Sprintf("%d more did not fit", len(names)-len(found.Matches)), p.name)
-			assert.NotContains(t, o.last().ToolNames(), names[48], "%s: a selected tool that did not fit", p.name)
+			assert.NotContains(t, o.last().ToolNames(), names[28], "%s: a selected tool that did not fit", p.name)
 		case "search_add":
 			var added struct {
 				Added   []string
