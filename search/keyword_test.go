@@ -101,7 +101,7 @@ func TestKeywordEqualsOracle(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		infos := randomCatalog(random, 1+random.IntN(300))
 		check := againstOracle(t, infos)
-		for range 150 {
+		for range 60 {
 			check(randomQuery(random, infos), 1+random.IntN(50))
 		}
 	}
