@@ -57,7 +57,8 @@ func hostile(kind, elsewhere string) http.HandlerFunc {
 			}
 		case "comments":
 			stream()
-			for _, err := io.WriteString(w, ":\n"); err == nil; _, err = io.WriteString(w, strings.Repeat(": still here\n\n", 1<<16)) {
+			still := strings.Repeat(": "+strings.Repeat("still here ", 50)+"\n\n", 1<<10)
+			for _, err := io.WriteString(w, ":\n"); err == nil; _, err = io.WriteString(w, still) {
 			}
 		case "deep":
 			_, _ = io.WriteString(w, deep)
