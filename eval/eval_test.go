@@ -171,11 +171,13 @@ func TestCatalogOfManyLines(t *testing.T) {
 	var lines, asked strings.Builder
 	for i := range 100_001 {
 		fmt.Fprintf(&lines, "{\"name\": \"t%d\"}\n", i)
-		fmt.Fprintf(&asked, "{\"query\": \"t%d\", \"gold\": [\"a\"]}\n", i)
+		if i < 20_001 {
+			fmt.Fprintf(&asked, "{\"query\": \"t%d\", \"gold\": [\"a\"]}\n", i)
+		}
 	}
 	_, err := ReadCatalog(strings.NewReader(lines.String()), "f")
 	assert.ErrorContains(t, err, "eval: f:100001: more than 100000 tools")
-	assert.Equal(t, 100_001, testtools.Must(ReadQueries(strings.NewReader(asked.String()), "f"))(t)[100_000].line)
+	assert.Equal(t, 20_001, testtools.Must(ReadQueries(strings.NewReader(asked.String()), "f"))(t)[20_000].line)
 }
 
 func TestQueries(t *testing.T) {
