@@ -59,12 +59,11 @@ func bills(ctx context.Context, tools []*schema.ToolInfo) table {
 // protocolBills returns what each protocol costs in one of the conversations.
 func protocolBills(ctx context.Context, tools []*schema.ToolInfo) table {
 	rows := table{"`ProtocolRegexp`": {notMeasured}} // the replay asks by names, not by patterns
-	for name, protocol := range map[string]toolsearch.Protocol{
-		"`ProtocolToolSearch`": toolsearch.ProtocolToolSearch, "`ProtocolDispatch`": toolsearch.ProtocolDispatch,
-		"`ProtocolSearchAdd`": toolsearch.ProtocolSearchAdd, "`ProtocolRanked`": toolsearch.ProtocolRanked,
-		"`ProtocolFor(model)`": toolsearch.ProtocolNativeReferences, "`ProtocolAnchored`": toolsearch.ProtocolAnchored,
-	} {
-		rows[name] = billsOf(ctx, tools, shown, protocol)
+	protocols := []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolSearchAdd,
+		toolsearch.ProtocolRanked, toolsearch.ProtocolNativeReferences, toolsearch.ProtocolAnchored}
+	names := []string{"ToolSearch", "Dispatch", "SearchAdd", "Ranked", "For(model)", "Anchored"}
+	for i, bill := range billsOf(ctx, tools, shown, protocols...) {
+		rows["`Protocol"+names[i]+"`"] = []string{bill}
 	}
 	return rows
 }
