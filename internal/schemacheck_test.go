@@ -1,4 +1,4 @@
-package schemacheck_test
+package internal_test
 
 import (
 	"context"

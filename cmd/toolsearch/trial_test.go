@@ -1,4 +1,4 @@
-package trial_test
+package main_test
 
 import (
 	"bufio"
