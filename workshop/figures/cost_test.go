@@ -1,7 +1,10 @@
 package figures
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/adk"
@@ -10,6 +13,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/examples/quickstart/services"
 	"github.com/eino-toolsearch/toolsearch/examples/show"
+	"github.com/eino-toolsearch/toolsearch/internal/cost"
 	"github.com/eino-toolsearch/toolsearch/internal/cost/agents"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 )
@@ -79,4 +83,150 @@ func costOf(ctx context.Context, config toolsearch.Config) (c spending) {
 		c.found, c.loaded = c.found+c.loaded, 0
 	}
 	return c
+}
+
+// What conversations over the quickstart's 166 tools cost compared with showing every tool,
+// with the prices and the prompt cache of one provider.
+
+// pricedBy is the provider whose prices the pages use.
+const pricedBy = "anthropic"
+
+// over returns by how many percent prices are higher than others, each without a cache, cold and warm.
+func over(prices, others [3]float64) (percent [3]any) {
+	for i := range prices {
+		percent[i] = int(100*prices[i]/others[i]+0.5) - 100
+	}
+	return percent
+}
+
+// shown is the conversation of the tables that have only one.
+var shown = cost.Shape{History: 20_000, Calls: 10, Loads: 3}
+
+func providerNamed(name string) *cost.Provider {
+	p, ok := cost.Named(cost.Providers(), name)
+	if !ok {
+		panic("no prices of " + name)
+	}
+	return p
+}
+
+// billsOf returns what a conversation costs under each of some protocols.
+func billsOf(ctx context.Context, tools []*schema.ToolInfo, shape cost.Shape, protocols ...toolsearch.Protocol) (bills []string) {
+	p, conversation := providerNamed(pricedBy), cost.Script(tools, shape)
+	all := idea{}.prices(ctx, tools, p, cost.Way{All: true}, conversation)
+	for _, protocol := range protocols {
+		percent := over(idea{}.prices(ctx, tools, p, cost.Way{Protocol: protocol}, conversation), all)
+		bills = append(bills, fmt.Sprintf("%+d / %+d / %+d %%", percent[:]...))
+	}
+	return bills
+}
+
+// bills returns the rows of the table of bills, with a column for each of four protocols.
+func bills(ctx context.Context, tools []*schema.ToolInfo) table {
+	rows := table{}
+	for _, shape := range cost.Shapes {
+		rows[shape.String()] = billsOf(ctx, tools, shape,
+			toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolAnchored, toolsearch.ProtocolNativeReferences)
+	}
+	return rows
+}
+
+// protocolBills returns what each protocol costs in one of the conversations.
+func protocolBills(ctx context.Context, tools []*schema.ToolInfo) table {
+	rows := table{"`ProtocolRegexp`": {notMeasured}} // the replay asks by names, not by patterns
+	protocols := []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolSearchAdd,
+		toolsearch.ProtocolRanked, toolsearch.ProtocolNativeReferences, toolsearch.ProtocolAnchored}
+	names := []string{"ToolSearch", "Dispatch", "SearchAdd", "Ranked", "For(model)", "Anchored"}
+	for i, bill := range billsOf(ctx, tools, shown, protocols...) {
+		rows["`Protocol"+names[i]+"`"] = []string{bill}
+	}
+	return rows
+}
+
+// advice returns the rows of the table of recommendations: for each provider the way to take, and
+// the way that every model and adapter can take.
+func advice(ctx context.Context, tools []*schema.ToolInfo) table {
+	rows := table{}
+	for _, p := range cost.Providers() {
+		r := must(cost.Compare(ctx, tools, &p, []cost.Shape{shown}))
+		change := func(way cost.Way) string {
+			return fmt.Sprintf("`%v`, %+.0f %%", way, 100*(r.Price(way)/r.Price(cost.Way{All: true})-1))
+		}
+		take := r.Take()
+		rows["`"+p.Name+"`"] = cells(p.Model, change(cost.Way{Protocol: toolsearch.ProtocolToolSearch}), change(take[0]), change(take[len(take)-1]))
+	}
+	return rows
+}
+
+// Ideas that may make a conversation cheaper under a prompt cache, each measured by itself.
+
+// An idea changes the way, the conversation, or the requests that are played.
+type idea struct {
+	config       func(*toolsearch.Config)
+	conversation func(*cost.Conversation)
+	requests     func([]cost.Request)
+	notDispatch  bool // it would change nothing under ProtocolDispatch
+}
+
+var ideas = map[string]idea{
+	"`Preselect: 5`":             {config: func(c *toolsearch.Config) { c.Preselect = 5 }, notDispatch: true},
+	"`Preselect: 15`":            {config: func(c *toolsearch.Config) { c.Preselect = 15 }, notDispatch: true},
+	"`Preselect: PreselectAuto`": {config: func(c *toolsearch.Config) { c.Preselect = toolsearch.PreselectAuto }, notDispatch: true},
+	"one list of queries":        {conversation: func(c *cost.Conversation) { c.AtOnce = true }},
+	"`MaxResults: 3`":            {config: func(c *toolsearch.Config) { c.MaxResults = 3 }},
+	"`MaxResults: 10`":           {config: func(c *toolsearch.Config) { c.MaxResults = 10 }},
+	"`MaxResults: 20`":           {config: func(c *toolsearch.Config) { c.MaxResults = 20 }},
+	"loaded tools in the order of their names": {requests: func(requests []cost.Request) {
+		for i := range requests {
+			lines := bytes.SplitAfter(requests[i].Tools, []byte("\n"))
+			slices.SortFunc(lines[:len(lines)-1], bytes.Compare)
+			requests[i].Tools = bytes.Join(lines, nil)
+		}
+	}, notDispatch: true},
+}
+
+// ideaRows returns a row for each idea: how much more the conversation costs with it than without
+// it, cold and warm, by provider and protocol.
+func ideaRows(ctx context.Context, tools []*schema.ToolInfo) table {
+	conversation := cost.Script(tools, shown)
+	var words []string // the user's, who names all three tools
+	for _, step := range conversation.Steps {
+		if !slices.Contains(words, step.Query) {
+			words = append(words, step.Query)
+		}
+	}
+	conversation.Question = strings.Join(words, ", ")
+	rows := table{}
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch} {
+		for _, name := range []string{"anthropic", "openai"} {
+			p, way := providerNamed(name), cost.Way{Protocol: protocol}
+			without := idea{}.prices(ctx, tools, p, way, conversation)
+			for label, idea := range ideas {
+				cell := notMeasured
+				if !idea.notDispatch || protocol != toolsearch.ProtocolDispatch {
+					percent := over(idea.prices(ctx, tools, p, way, conversation), without)
+					cell = fmt.Sprintf("%+d / %+d %%", percent[1:]...)
+				}
+				rows[label] = append(rows[label], cell)
+			}
+		}
+	}
+	return rows
+}
+
+// prices plays a conversation in a way.
+func (i idea) prices(ctx context.Context, tools []*schema.ToolInfo, p *cost.Provider, way cost.Way, c cost.Conversation) [3]float64 {
+	config := way.Config(len(tools))
+	if i.config != nil {
+		i.config(&config)
+	}
+	if i.conversation != nil {
+		i.conversation(&c)
+	}
+	played := must(cost.Replay(ctx, tools, config, p.Wire, c))
+	if i.requests != nil {
+		i.requests(played.Earlier)
+		i.requests(played.Requests)
+	}
+	return played.Prices(p)
 }
