@@ -103,8 +103,7 @@ func TestCancelledSearch(t *testing.T) {
 	one := []search.Hit{{Doc: 2}}
 	check := func(t *testing.T, index toolsearch.Indexer, query string, newContext func() context.Context) {
 		t.Helper()
-		catalog, err := toolsearch.NewCatalog(context.Background(), testtools.NewsTools(), &toolsearch.CatalogOptions{Index: index})
-		require.NoError(t, err)
+		catalog := testtools.Must(toolsearch.NewCatalog(context.Background(), testtools.NewsTools(), &toolsearch.CatalogOptions{Index: index}))(t)
 		result, err := catalog.Search(newContext(), query, 5)
 		assert.ErrorIs(t, err, context.Canceled, "%q: Search gave %+v", query, result)
 		text, err := catalog.Tool().InvokableRun(newContext(), `{"query":"`+query+`"}`)

@@ -166,8 +166,7 @@ func TestReadLogOfRuns(t *testing.T) {
 	assert.Equal(t, Usage{900, 0, 3000, 35}, runs[0].billed(&Provider{}))
 	assert.Equal(t, Usage{0, 0, 3900, 35}, runs[0].billed(&Provider{Cache: CacheNone}))
 	assert.Equal(t, Usage{900, 3000, 0, 35}, runs[0].billed(&Provider{Written: 1}), "what it wrote is not said")
-	mixed, err := ReadLog(strings.NewReader(logged(call) + `{"time":"2026-01-02T03:04:05Z","event":` + call + "}\n" + logged(answer)))
-	require.NoError(t, err)
+	mixed := testtools.Must(ReadLog(strings.NewReader(logged(call) + `{"time":"2026-01-02T03:04:05Z","event":` + call + "}\n" + logged(answer))))(t)
 	assert.Zero(t, mixed[0].conversation.Steps[1].After, "a line without a time")
 	assert.Equal(t, Conversation{Loaded: []string{"b"}}, runs[1].conversation, "a run that only answers; what was loaded before")
 	assert.Equal(t, Conversation{Loaded: []string{"b"}, Steps: []Step{{Tool: "b"}, {Query: unknownQuery}, {Query: unknownQuery}}},

@@ -174,8 +174,7 @@ func testAnchored[M adk.MessageType](t *testing.T, a adapter[M], s scene, stream
 		setup := setup{config: config, static: true, stream: stream, history: s.history}
 		setup.dynamic = append(catalog(), parts{infos("parts")[0]})
 		ctx := toolsearch.WithLoaded(context.Background(), s.loaded...)
-		_, err := drain(newRunner(t, a.model(t, server), setup).Run(ctx, input[M](setup)))
-		require.NoError(t, err)
+		_ = testtools.Must(drain(newRunner(t, a.model(t, server), setup).Run(ctx, input[M](setup))))(t)
 		return server.Requests(), problems
 	}
 	all, problems := play(toolsearch.ProtocolAnchored)
@@ -261,10 +260,9 @@ func testAnchoredRights[M adk.MessageType](t *testing.T, a adapter[M], later []t
 	server := provider.New(t, a.api, calls(selecting("get_weather,send_mail")), calls(calling("get_weather")), provider.Say("Sunny."),
 		calls(calling("send_mail"), selecting("list_stocks,get_weather")), calls(calling("list_stocks")), provider.Say("Sent."))
 	ctx, m := toolsearch.WithLoaded(context.Background()), a.model(t, server)
-	said, err := drain(newRunner(t, m, s).Run(ctx, input[M](s)))
-	require.NoError(t, err)
+	said := testtools.Must(drain(newRunner(t, m, s).Run(ctx, input[M](s))))(t)
 	may, s.dynamic = false, later
-	_, err = drain(newRunner(t, m, s).Run(ctx, slices.Concat(input[M](s), said, input[M](s))))
+	_, err := drain(newRunner(t, m, s).Run(ctx, slices.Concat(input[M](s), said, input[M](s))))
 	require.NoError(t, err)
 	requests := server.Requests()
 	checkRequests(t, requests, dialect{name: "anchored"}, false, []string{
@@ -290,8 +288,7 @@ func TestAnchoredTakesBackWithAFilter(t *testing.T) {
 				}}, dynamic: catalog()}
 				server := provider.New(t, a.api, calls(selecting("get_weather")), provider.Say("Found."), calls(calling("get_weather")), provider.Say("Gone."))
 				session, m := toolsearch.NewSession(), a.model(t, server)
-				said, err := drain(newRunner(t, m, s).Run(toolsearch.WithSession(t.Context(), session), input[*schema.Message](s)))
-				require.NoError(t, err)
+				said := testtools.Must(drain(newRunner(t, m, s).Run(toolsearch.WithSession(t.Context(), session), input[*schema.Message](s))))(t)
 				isWeather := func(d toolsearch.Document) bool { return d.Name == "get_weather" }
 				before := asked[slices.IndexFunc(asked, isWeather)]
 				if isStored {
@@ -301,7 +298,7 @@ func TestAnchoredTakesBackWithAFilter(t *testing.T) {
 				}
 				s.dynamic, asked = catalog()[1:], nil
 				ctx := toolsearch.WithSession(t.Context(), session)
-				_, err = drain(newRunner(t, m, s).Run(ctx, slices.Concat(input[*schema.Message](s), said, input[*schema.Message](s))))
+				_, err := drain(newRunner(t, m, s).Run(ctx, slices.Concat(input[*schema.Message](s), said, input[*schema.Message](s))))
 				require.NoError(t, err)
 				last := lastBody(server.Requests())
 				assert.Contains(t, last, "Current weather of a city")
@@ -359,8 +356,7 @@ func TestAnchoredKeepsApart(t *testing.T) {
 				play := func(change ...func(*adk.ChatModelAgentConfig)) string {
 					server := provider.New(t, a.api, calls(selecting("get_weather,send_mail")), calls(calling("send_mail")), provider.Say("Done."))
 					ctx := toolsearch.WithSession(t.Context(), session)
-					_, err := drain(newRunner(t, a.model(t, server), s, change...).Run(ctx, input[*schema.Message](s)))
-					require.NoError(t, err)
+					_ = testtools.Must(drain(newRunner(t, a.model(t, server), s, change...).Run(ctx, input[*schema.Message](s))))(t)
 					return lastBody(server.Requests())
 				}
 				assert.Contains(t, play(), "Current weather of a city")
@@ -482,8 +478,7 @@ func TestAnchoredBehindResultAndQuestion(t *testing.T) {
 			history := []*schema.AgenticMessage{schema.UserAgenticMessage("Hello"), toolsearchtest.Encode[*schema.AgenticMessage](call), mixed}
 			ctx := toolsearch.WithLoaded(t.Context())
 			for range 2 {
-				said, err := drain(newRunner(t, a.model(t, server), s).Run(ctx, history))
-				require.NoError(t, err)
+				said := testtools.Must(drain(newRunner(t, a.model(t, server), s).Run(ctx, history)))(t)
 				history = append(append(history, said...), schema.UserAgenticMessage("Go on"))
 			}
 			assert.Empty(t, breaksOf(t, server.Requests(), a.api))
@@ -500,9 +495,8 @@ func TestAnchoredListOfAnotherModel(t *testing.T) {
 		BaseURL: server.URL, APIKey: key, Model: "other", HTTPClient: &http.Client{Transport: toolsearch.AnchoredTransport(nil)},
 	}))(t)
 	ctx, history := toolsearch.WithLoaded(t.Context()), input[*schema.Message](s)
-	said, err := drain(newRunner(t, a.model(t, server), s).Run(ctx, history))
-	require.NoError(t, err)
-	_, err = drain(newRunner[*schema.Message](t, other, s).Run(ctx, slices.Concat(history, said, history)))
+	said := testtools.Must(drain(newRunner(t, a.model(t, server), s).Run(ctx, history)))(t)
+	_, err := drain(newRunner[*schema.Message](t, other, s).Run(ctx, slices.Concat(history, said, history)))
 	require.NoError(t, err)
 	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false, []string{"", "get_weather", "get_weather send_mail", "send_mail"})
 }

@@ -117,8 +117,7 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 		}
 		question := input[M](s)
 		history = append(history, question...)
-		events, err := drain(newRunner(t, m, s).Run(ctx, history))
-		require.NoError(t, err)
+		events := testtools.Must(drain(newRunner(t, m, s).Run(ctx, history)))(t)
 		if leg.isLost {
 			events = nil
 		}
@@ -409,11 +408,10 @@ func testAnchoredResume[M adk.MessageType](t *testing.T, a adapter[M]) {
 	s.config = toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Preselect: 1, Index: sendMail}
 	var before, after toolsearch.Session
 	ctx := toolsearch.WithSession(context.Background(), &before)
-	_, err := drain(newRunner(t, a.model(t, server), s).Run(ctx, input[M](s), adk.WithCheckPointID("1")))
-	require.NoError(t, err)
+	_ = testtools.Must(drain(newRunner(t, a.model(t, server), s).Run(ctx, input[M](s), adk.WithCheckPointID("1"))))(t)
 	require.NoError(t, json.Unmarshal(testtools.Must(json.Marshal(&before))(t), &after))
 	ctx = toolsearch.WithSession(context.Background(), &after)
-	_, err = drain(testtools.Must(newRunner(t, a.model(t, server), s).Resume(ctx, "1"))(t))
+	_, err := drain(testtools.Must(newRunner(t, a.model(t, server), s).Resume(ctx, "1"))(t))
 	require.NoError(t, err)
 	const all = "send_mail get_weather delete_all"
 	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false, []string{"send_mail", "send_mail get_weather", all, all})
