@@ -153,7 +153,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 			listed[info.Name] = &doc
 		}
 	}
-	known, ends := make(map[string]bool), []anchor.Step(nil) // of the requests that this one goes on from
+	known, ends := make(map[string]bool), []anchor.Step(nil)                               // of the requests that this one goes on from
 	isOthers := func(s anchor.Step) bool { return !strings.HasPrefix(s.At.Text, c.agent) } // another agent's
 	for _, tool := range definitions {
 		if isFirst {

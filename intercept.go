@@ -39,7 +39,7 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 		refused = call.name
 		s = k.standInFor(call.name)
 		if doc, dynamic := c.docNamed(call.name); s == nil && dynamic {
-			if d := k.defined(doc); d != nil && d.Hash != hashOfTool(c.docs[doc].Info) { // the call has to fit the catalog's
+			if d := k.defined(doc); d != nil && d.Hash != hashOfTool(c.docs[doc].Info) { // the call has to be valid for the catalog's
 				s = k.misuse(ctx, doc, call.args)
 			}
 		}

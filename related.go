@@ -30,7 +30,7 @@ const (
 // evidence is what speaks for documents besides the query.
 type evidence struct {
 	use     map[int]float64 // how strongly other conversations call one together with the tools called here, at most 1
-	request map[int]float64 // how well one fits the user's last request, as a share of the best; none below farRatio
+	request map[int]float64 // how relevant one is to the user's last request, as a share of the best; none below farRatio
 	fills   bool            // the request only fills places that are left, and does not order the matches of a query
 }
 
@@ -65,9 +65,9 @@ func strongest(of map[int]float64) []int {
 	return docs
 }
 
-// fitting returns tools that fit the user's last request, for the places that are left since several queries found the
-// same.
-func (c scope) fitting(matches []Match, places int) (more []Match) {
+// requested returns tools that are relevant to the user's last request, for the places that are left since several queries
+// found the same.
+func (c scope) requested(matches []Match, places int) (more []Match) {
 	for _, doc := range strongest(c.evidence.request) {
 		if c.isShown != nil && len(more) < places && c.isFree(doc, matches) {
 			more = append(more, Match{Info: c.docs[doc].Info})

@@ -25,7 +25,7 @@ type reminder struct {
 	former   string // the search tool's name under another protocol; "" means that no such reminder is removed
 	block    wording.Block
 	text     string                      // "" means no reminder
-	fit      func(request string) string // writes the list for a request; nil if it is the same for all
+	listFor  func(request string) string // writes the list for a request; nil if it is the same for all
 	request  string                      // that the text is for
 	form     wording.Form
 	position ReminderPosition
@@ -68,7 +68,7 @@ func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 	if most := config.Reminder.MaxTokens; most > 0 {
 		list.Budget = min(most, math.MaxInt/bytesPerToken)*bytesPerToken - len(rem.block.Wrap(""))
 	}
-	rem.text, rem.form, rem.fit = list.Text()
+	rem.text, rem.form, rem.listFor = list.Text()
 	rem.text = rem.block.Wrap(rem.text)
 	return rem
 }
@@ -164,9 +164,9 @@ func (r *reminder) requestOf(views []view) (request string) {
 
 // ensure edits the history to have a single current reminder in its place.
 func (r *reminder) ensure(t *transcript) {
-	if r.fit != nil {
+	if r.listFor != nil {
 		if request := r.requestOf(t.views); request != r.request {
-			r.request, r.text = request, r.block.Wrap(r.fit(request))
+			r.request, r.text = request, r.block.Wrap(r.listFor(request))
 		}
 	}
 	at := r.place(t.views)

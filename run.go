@@ -46,9 +46,9 @@ type run struct {
 	coUse   CoUse        // of Config.Usage; nil means none
 	related atomic.Value // a map[int]float64 as in evidence, of the last model call
 
-	request string // the user's last before the first model call
-	onceFit sync.Once
-	fit     map[int]float64 // as in evidence
+	request       string // the user's last before the first model call
+	onceRelevance sync.Once
+	relevance     map[int]float64 // of tools to the request, as in evidence
 
 	// Under ProtocolAnchored:
 	begun      map[string][]anchor.Step // by tool: the steps that the session had when the run began
@@ -160,26 +160,26 @@ func (r *run) tokensOf(info *schema.ToolInfo) int {
 	return tokensOf(info)
 }
 
-// fits returns how well tools fit the user's last request before the run's first model call, as in evidence. It is worked
-// out once, by BM25 alone, which takes no time worth mentioning and asks nobody.
-func (r *run) fits(ctx context.Context) map[int]float64 {
+// relevances returns how relevant tools are to the user's last request before the run's first model call, as in evidence.
+// It is worked out once, by BM25 alone, which takes no time worth mentioning and asks nobody.
+func (r *run) relevances(ctx context.Context) map[int]float64 {
 	if r.request == "" || r.scope.words == nil {
 		return nil
 	}
-	r.onceFit.Do(func() {
+	r.onceRelevance.Do(func() {
 		found, _ := r.scope.askFor(ctx, r.scope.words, r.request, evidencePool) // it fails only if ctx is done
 		best := 0.0
-		r.fit = make(map[int]float64)
+		r.relevance = make(map[int]float64)
 		for _, m := range found.matches {
 			if m.Score < docset.Named {
 				best = cmp.Or(best, m.Score)
 			}
 			if share := min(1, m.Score/best); share >= farRatio { // 1 for a tool that the request names
-				r.fit[r.scope.byName[m.Info.Name]] = share
+				r.relevance[r.scope.byName[m.Info.Name]] = share
 			}
 		}
 	})
-	return r.fit
+	return r.relevance
 }
 
 // recordCalled records the tools that the conversation has called, for what other conversations call together with them.

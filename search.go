@@ -180,7 +180,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	}
 	result.Matches = interleaved(lists)
 	if free := places - len(result.Matches); free > 0 && !c.cutsOff {
-		result.Matches = append(result.Matches, c.fitting(result.Matches, free)...)
+		result.Matches = append(result.Matches, c.requested(result.Matches, free)...)
 	}
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
 	trace.copies, trace.related = withoutMatches(trace.copies, result.Matches), withoutMatches(trace.related, result.Matches)

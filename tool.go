@@ -179,8 +179,8 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	scope := r.scope
 	scope.isShown, scope.cutsOff = r.shown(), r.sendsDefinitions()
 	use, _ := r.related.Load().(map[int]float64)
-	if fit := r.fits(limited); len(use)+len(fit) > 0 {
-		scope.evidence = &evidence{use, fit, len(request.queries) > 1 && len(strings.Fields(r.request)) > longRequest}
+	if relevance := r.relevances(limited); len(use)+len(relevance) > 0 {
+		scope.evidence = &evidence{use, relevance, len(request.queries) > 1 && len(strings.Fields(r.request)) > longRequest}
 	}
 	scope.showsNoNames = r.reminder.form != wording.Names
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)

@@ -55,8 +55,8 @@ const MaxDescriptionBytes = 2 << 10
 // describeBytes are the lengths that descriptions are cut to, in turn.
 var describeBytes = [...]int{120, 60, 30, 0}
 
-// Text writes the list. If it has no room for all namespaces, fit writes it for the request of a user; else fit is nil.
-func (l *List) Text() (text string, form Form, fit func(request string) string) {
+// Text writes the list. If it has no room for all namespaces, listFor writes it for the request of a user; else listFor is nil.
+func (l *List) Text() (text string, form Form, listFor func(request string) string) {
 	isGrouped := slices.ContainsFunc(l.Tools, func(t Tool) bool { return l.Groups[t.Namespace] })
 	if !isGrouped && !l.OnlyNamespaces && len(l.Descriptions) == 0 {
 		for _, length := range describeBytes {
@@ -82,7 +82,7 @@ func (l *List) Text() (text string, form Form, fit func(request string) string) 
 	for _, limit := range [...]int{maxWordsBytes, 0} {
 		if text := l.namespaces(groups, limit); text != "" {
 			return text, Groups, func(request string) string {
-				return cmp.Or(l.namespaces(fitting(groups, request), limit), text)
+				return cmp.Or(l.namespaces(byRelevance(groups, request), limit), text)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ type group struct {
 	description string
 	prefix      string             // of its namespace, if all names share it
 	words       map[string]float64 // how much each says of the group
-	fit         float64            // to a request
+	relevance   float64            // to a request
 }
 
 // groups returns the tools by namespace, sorted by name. Tools without a namespace come last.
@@ -326,15 +326,15 @@ func characterize(groups []group, step int) {
 	}
 }
 
-// fitting returns the groups, those that fit a request best first.
-func fitting(groups []group, request string) []group {
+// byRelevance returns the groups, those that are most relevant to a request first.
+func byRelevance(groups []group, request string) []group {
 	groups, seen := slices.Clone(groups), make(map[string]bool)
 	eachWord(naming.Cut(request, MaxDescriptionBytes), func(key, _ string) {
 		for i := 0; i < len(groups) && !seen[key]; i++ {
-			groups[i].fit += groups[i].words[key]
+			groups[i].relevance += groups[i].words[key]
 		}
 		seen[key] = true
 	})
-	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.fit, a.fit) })
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.relevance, a.relevance) })
 	return groups
 }
