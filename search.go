@@ -149,27 +149,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if len(matches) == 0 {
 			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
-		if shown, hasCopy := c.alreadyShown(matches), c.settle(matches); len(shown) > 0 || hasCopy {
-			trace.alreadyShown = append(trace.alreadyShown, shown...)
-			again := c
-			again.only, again.best = trace.first, matches[0].Score
-			for pass := 0; pass < maxPasses && (pass == 0 || hasCopy); pass++ {
-				others, _, err := again.rank(limited, text, namespace, c.limit(limit), &trace)
-				if err != nil {
-					trace.failure = cmp.Or(trace.failure, err)
-					break
-				}
-				matches, hasCopy = others, c.settle(others) // in the free places may be further copies
-			}
-			matches = slices.DeleteFunc(slices.Clone(matches), func(m Match) bool {
-				return slices.Contains(shown, m.Info.Name) || c.isCopy(c.byName[m.Info.Name])
-			})
-		}
-		matches = c.withMentioned(matches, c.limit(limit))
-		trace.copies = append(trace.copies, c.otherCopies(matches)...)
-		if c.isShown != nil && len(matches) > 0 {
-			trace.related = append(trace.related, c.relatedTo(matches)...)
-		}
+		matches = c.placed(limited, matches, text, namespace, c.limit(limit), &trace)
 		if lists = append(lists, matches); len(queries) > 1 {
 			trace.found(matches, text)
 		}
@@ -185,24 +165,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
 	trace.copies, trace.related = withoutMatches(trace.copies, result.Matches), withoutMatches(trace.related, result.Matches)
 	trace.related = trace.related[:min(len(trace.related), maxRelated)]
-	switch {
-	case len(result.Matches)+len(trace.alreadyShown) > 0 && len(result.NotFound) == 0:
-	case blank:
-		result.Message = c.prompt.Text("empty-query")
-	case len(result.NotFound) > 0:
-		result.Suggestions, result.Message = c.instead(result)
-	default:
-		result.Suggestions, result.Message = c.near(missed, nil), c.missed("no-match")
-	}
-	if wrong := trace.wrong; wrong != nil { // probably the reason for no match
-		if result.Message = wrong.Message; wrong.Key != "" {
-			result.Message = c.prompt.Text(wrong.Key, wrong.Values...)
-		}
-	}
-	if more := queries[min(len(queries), maxQueries):]; len(more) > 0 {
-		left := naming.CutWords(naming.OneLine(strings.Join(more, "; "), 2*maxLeftBytes), maxLeftBytes)
-		result.Message = strings.TrimSpace(result.Message + " " + c.prompt.Text("left-queries", "{limit}", strconv.Itoa(maxQueries), "{queries}", left))
-	}
+	c.explain(result, &trace, missed, blank, queries)
 	if ended != nil && ctx.Err() == nil {
 		trace.failure, ended = cmp.Or(trace.failure, ended), nil
 		result.Message = c.prompt.Text("search-timeout")
@@ -211,6 +174,56 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		return nil, trace, ended
 	}
 	return result, trace, nil
+}
+
+// placed returns the matches of one query that get places: not those whose definitions the model sees already, nor further
+// copies, for which it asks for others. Tools that a match mentions come behind it.
+func (c scope) placed(ctx context.Context, matches []Match, text, namespace string, limit int, t *trace) []Match {
+	if shown, hasCopy := c.alreadyShown(matches), c.settle(matches); len(shown) > 0 || hasCopy {
+		t.alreadyShown = append(t.alreadyShown, shown...)
+		again := c
+		again.only, again.best = t.first, matches[0].Score
+		for pass := 0; pass < maxPasses && (pass == 0 || hasCopy); pass++ {
+			others, _, err := again.rank(ctx, text, namespace, limit, t)
+			if err != nil {
+				t.failure = cmp.Or(t.failure, err)
+				break
+			}
+			matches, hasCopy = others, c.settle(others) // in the free places may be further copies
+		}
+		matches = slices.DeleteFunc(slices.Clone(matches), func(m Match) bool {
+			return slices.Contains(shown, m.Info.Name) || c.isCopy(c.byName[m.Info.Name])
+		})
+	}
+	matches = c.withMentioned(matches, limit)
+	t.copies = append(t.copies, c.otherCopies(matches)...)
+	if c.isShown != nil && len(matches) > 0 {
+		t.related = append(t.related, c.relatedTo(matches)...)
+	}
+	return matches
+}
+
+// explain says in the result why queries found nothing, or less than they ask for. missed are the keywords of those that
+// found nothing.
+func (c scope) explain(result *Result, t *trace, missed []string, isBlank bool, queries []string) {
+	switch {
+	case len(result.Matches)+len(t.alreadyShown) > 0 && len(result.NotFound) == 0:
+	case isBlank:
+		result.Message = c.prompt.Text("empty-query")
+	case len(result.NotFound) > 0:
+		result.Suggestions, result.Message = c.instead(result)
+	default:
+		result.Suggestions, result.Message = c.near(missed, nil), c.missed("no-match")
+	}
+	if wrong := t.wrong; wrong != nil { // probably the reason for no match
+		if result.Message = wrong.Message; wrong.Key != "" {
+			result.Message = c.prompt.Text(wrong.Key, wrong.Values...)
+		}
+	}
+	if more := queries[min(len(queries), maxQueries):]; len(more) > 0 {
+		left := naming.CutWords(naming.OneLine(strings.Join(more, "; "), 2*maxLeftBytes), maxLeftBytes)
+		result.Message = strings.TrimSpace(result.Message + " " + c.prompt.Text("left-queries", "{limit}", strconv.Itoa(maxQueries), "{queries}", left))
+	}
 }
 
 // namesIn reads the list of a query that asks for tools by their names: after "select:", or nothing but the exact names of
