@@ -114,14 +114,14 @@ func copiesOf(docs []search.Document) map[int][]int {
 	return copies
 }
 
-// settle chooses which of several copies among the matches of a query an answer has, and reports whether a match is
+// chooseCopies chooses which of several copies among the matches of a query an answer has, and reports whether a match is
 // another: one that an earlier query found, one that is visible, or else that of the earliest group. But one that scores
 // far more is on the server that the query means.
-func (c scope) settle(matches []Match) (hasCopy bool) {
-	if c.settled == nil {
+func (c scope) chooseCopies(matches []Match) (hasCopy bool) {
+	if c.chosen == nil {
 		return false
 	}
-	earlier, best := maps.Clone(c.settled), make(map[int]float64)
+	earlier, best := maps.Clone(c.chosen), make(map[int]float64)
 	rank := func(first, doc int) int { // the less, the better
 		if of, known := earlier[first]; known && of == doc {
 			return doc - 2*len(c.docs)
@@ -138,25 +138,25 @@ func (c scope) settle(matches []Match) (hasCopy bool) {
 		}
 		first := copies[0]
 		if score, found := best[first]; !found {
-			best[first], c.settled[first] = m.Score, doc
-		} else if m.Score >= gapRatio*score && rank(first, doc) < rank(first, c.settled[first]) {
-			c.settled[first] = doc
+			best[first], c.chosen[first] = m.Score, doc
+		} else if m.Score >= gapRatio*score && rank(first, doc) < rank(first, c.chosen[first]) {
+			c.chosen[first] = doc
 		}
 	}
 	return slices.ContainsFunc(matches, func(m Match) bool { return c.isCopy(c.byName[m.Info.Name]) })
 }
 
 func (c scope) isCopy(doc int) bool {
-	if len(c.settled) == 0 || c.copies()[doc] == nil {
+	if len(c.chosen) == 0 || c.copies()[doc] == nil {
 		return false
 	}
-	chosen, known := c.settled[c.copies()[doc][0]]
+	chosen, known := c.chosen[c.copies()[doc][0]]
 	return known && chosen != doc
 }
 
 // otherCopies returns the names of other copies of the matches, up to maxCopies.
 func (c scope) otherCopies(matches []Match) (names []string) {
-	if len(c.settled) == 0 { // then nobody needs to know which tools are copies
+	if len(c.chosen) == 0 { // then nobody needs to know which tools are copies
 		return nil
 	}
 	for _, m := range matches {

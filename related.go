@@ -71,7 +71,7 @@ func (c scope) requested(matches []Match, places int) (more []Match) {
 	for _, doc := range strongest(c.evidence.request) {
 		if c.isShown != nil && len(more) < places && c.isFree(doc, matches) {
 			more = append(more, Match{Info: c.docs[doc].Info})
-			c.settle(more[len(more)-1:])
+			c.chooseCopies(more[len(more)-1:])
 		}
 	}
 	return more
@@ -82,9 +82,9 @@ func (c scope) isFree(doc int, matches []Match) bool {
 	return c.has(doc) && !c.isShown(doc) && !c.isCopy(doc) && len(withoutMatches([]string{c.docs[doc].Name}, matches)) > 0
 }
 
-// relatedTo returns the names of tools that the matches of a query leave out and that may be needed together with them:
-// those that other conversations call together with the tools of this one, and, if the model sees no list of names, those
-// beside the best match in the list of its server, where tools of one kind are mostly together.
+// relatedTo returns the names of tools that may be needed together with the matches of a query. Some are called together
+// with this conversation's tools in other conversations. Others are neighbours of the best match in its server's list,
+// where tools of one kind mostly stand together; the model gets those only if it sees no list of names.
 func (c scope) relatedTo(matches []Match) (names []string) {
 	best := c.byName[matches[0].Info.Name]
 	related := slices.DeleteFunc(strongest(c.evidence.use), func(doc int) bool { return !c.isFree(doc, matches) })

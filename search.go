@@ -64,7 +64,7 @@ type scope struct {
 	cutsOff      bool               // every match sends its definition, so matches far below the best of a query are left out
 	showsNoNames bool               // the model has no list of the hidden tools' names
 	best         float64            // the score of a query's best, if the model sees it already; 0 means the first match
-	settled      map[int]int        // by the first of some copies: the one that the answer has
+	chosen       map[int]int        // by the first of some copies: the one in the answer
 	only         string             // the searcher to ask, as in SearchEvent.Searcher; "" means whichever answers
 	perNamespace int                // most places of a result for one namespace; 0 means all but one, negative means no limit
 }
@@ -112,7 +112,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	var trace trace
 	result := &Result{}
 	if c.isMixed && c.isShown != nil { // Eino's own answers, patterns and providers' results have all
-		c.settled = make(map[int]int)
+		c.chosen = make(map[int]int)
 	}
 	blank, places := true, 0
 	var ended error
@@ -179,7 +179,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 // placed returns the matches of one query that get places: not those whose definitions the model sees already, nor further
 // copies, for which it asks for others. Tools that a match mentions come behind it.
 func (c scope) placed(ctx context.Context, matches []Match, text, namespace string, limit int, t *trace) []Match {
-	if shown, hasCopy := c.alreadyShown(matches), c.settle(matches); len(shown) > 0 || hasCopy {
+	if shown, hasCopy := c.alreadyShown(matches), c.chooseCopies(matches); len(shown) > 0 || hasCopy {
 		t.alreadyShown = append(t.alreadyShown, shown...)
 		again := c
 		again.only, again.best = t.first, matches[0].Score
@@ -189,7 +189,7 @@ func (c scope) placed(ctx context.Context, matches []Match, text, namespace stri
 				t.failure = cmp.Or(t.failure, err)
 				break
 			}
-			matches, hasCopy = others, c.settle(others) // in the free places may be further copies
+			matches, hasCopy = others, c.chooseCopies(others) // in the free places may be further copies
 		}
 		matches = slices.DeleteFunc(slices.Clone(matches), func(m Match) bool {
 			return slices.Contains(shown, m.Info.Name) || c.isCopy(c.byName[m.Info.Name])
@@ -321,9 +321,9 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 	return matches, total, nil
 }
 
-// others returns a filter for what the fallback may find besides a ranking, and how many places are left for that: tools of
-// other namespaces, if all matches are of one namespace or if only those of one have some word of the query. One tool that
-// lists misspelled words must not be their only answer.
+// others returns which tools the fallback may add to a ranking, and to how many places. It adds tools of other namespaces,
+// if all matches are of one namespace, or if only tools of one contain some word of the query: otherwise one tool that
+// lists misspelled words would be their only answer.
 func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 	if c.fallback == nil || !c.isMixed || c.only != "" || a.query.Namespace != "" || len(a.query.Keywords) == 0 {
 		return nil, 0

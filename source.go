@@ -86,9 +86,9 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 	return e, nil
 }
 
-// current returns the edition for a run that starts now, the scope of what the run has of it before the Filter, and the
-// offer behind that scope. The error is the context's. docs/operating.md says what each answer of a Source means for
-// this run and later ones; no Source keeps the tools of another from a run.
+// current asks the Sources and returns the edition for a run that starts now, the run's scope before the Filter, and the
+// offer that the scope was made of. The error is the context's. No Source keeps the tools of another from a run:
+// docs/operating.md says what each answer of a Source means for this run and later ones.
 func (e *editions) current(ctx context.Context) (*edition, scope, *sources.Offer, error) {
 	mine, failures := e.sources.Ask(ctx)
 	e.update(ctx, mine)

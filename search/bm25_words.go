@@ -36,7 +36,7 @@ const (
 // bm25Word is what is remembered of a word. Weights are those for a word of weight 1.
 type bm25Word struct {
 	id       int32 // the word's term, or noTerm if no tool has it
-	owner    int32 // the only namespace that has the word or a form of it, 0 if none has, or several
+	owner    int32 // the only namespace whose tools contain the word or a form of it; 0 for none, or several
 	script   script
 	weight   float64       // 1, or less for a number or a word that people ask with
 	isRead   bool          // whether forms, synonyms, related and parts are set

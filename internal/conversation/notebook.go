@@ -26,8 +26,7 @@ type Notebook struct {
 // An Effect names the tools that a call of a meta-tool loads and unloads.
 type Effect struct{ Loads, Unloads []string }
 
-// Expect records the ids of the calls of meta-tools in a message of the model, and how many of them the meta-tool
-// answers.
+// Expect records the ids of a message's calls of meta-tools, and how many of them get an answer, which share one budget.
 func (b *Notebook) Expect(ids []string, answers int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -208,7 +208,7 @@ func runsOf(records []record) (runs []Run) {
 			}
 			run := &runs[len(runs)-1]
 			if goesOn {
-				run.settle(&r, isMeta, found, grown)
+				run.addSteps(&r, isMeta, found, grown)
 			}
 			run.calls = append(run.calls, r)
 			found, grown, goesOn = nil, 0, len(r.Calls) > 0
@@ -223,9 +223,9 @@ func runsOf(records []record) (runs []Run) {
 // unknownQuery is the query where a log does not say what was found.
 const unknownQuery = selection + "not_in_any_catalog"
 
-// settle makes steps of the calls in the model's last answer. next is the model call after it; between
+// addSteps makes steps of the calls in the model's last answer. next is the model call after it; between
 // them tools were found, and the list of tools has grown by some tokens.
-func (r *Run) settle(next *record, isMeta map[string]bool, found []string, grown int) {
+func (r *Run) addSteps(next *record, isMeta map[string]bool, found []string, grown int) {
 	last := &r.calls[len(r.calls)-1]
 	tools := slices.DeleteFunc(slices.Clone(last.Calls), func(name string) bool { return isMeta[name] })
 	steps := r.conversation.Steps

@@ -116,10 +116,9 @@ func shorten(s *jsonschema.Schema, most int) *jsonschema.Schema {
 // minShared is the length from which what stands in two places is worth two references and a place of its own.
 const minShared = 64
 
-// Share takes the enumerations and the parameters that the definitions of a JSON list have several times, such as all
-// currencies, out of them, and puts a reference in each place: "#/shared/0" is the first of shared. Beside shared, the
-// definitions are valid for the same arguments as before. What has references of its own stays, and so does the whole of
-// a tool's parameters.
+// Share moves enumerations and parameters that repeat in the definitions of a JSON list, such as all currencies, into a
+// list of their own, shared, and leaves references behind: "#/shared/0" is the first. With that list, the definitions
+// accept the same arguments as before. A part with references of its own stays, and so do a tool's parameters as a whole.
 func Share(definitions string) (shortened string, shared []json.RawMessage) {
 	shortened = definitions
 	for _, ofEnums := range [...]bool{true, false} {

@@ -37,7 +37,7 @@ type verdicts struct {
 	reasons map[schemacheck.Print][]string // by definition: why it was left out, or what was mended
 }
 
-// has reports whether the snapshot has the definitions of a listing and, of a Source without PerCaller, no others.
+// has reports whether the snapshot contains all definitions of a listing; without PerCaller, exactly those.
 func (s *Snapshot) has(l *listing) bool {
 	v := &s.verdicts[l.caller.group]
 	if s.groups[l.caller.group].PerCaller == nil {
@@ -163,7 +163,7 @@ func (s *Snapshot) Yields(i int) Problem {
 }
 
 const (
-	partSource = "Source" // the field of the Config, or of a group, that tools of a Source are from
+	partSource = "Source" // the field of the Config, or of a group, that names a Source
 	leftOut    = "left out or mended:"
 
 	// usePrefix says what to do about tools of one name.

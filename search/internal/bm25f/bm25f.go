@@ -80,7 +80,7 @@ type Share struct {
 	Part  float64 // of the impact, up to 1
 }
 
-// Shares returns the shares of the fields in the impact of each term of a document, whose texts read adds.
+// Shares divides the impact of each term on a document among the fields. read adds the texts of the document.
 func (x *Index) Shares(read func(c *Counter)) map[string][]Share {
 	c := newCounter(x.Fields)
 	read(c)

@@ -61,7 +61,7 @@ func (c *command) write(ctx context.Context, tools *eval.Catalog) {
 	}
 	defer c.Waiting("asking " + name)()
 	for i, chat := range chats {
-		cli.Check(endpoint.Post(ctx, chat, func(answer []byte) error { return c.take(chat, answer) }))
+		cli.Check(endpoint.Post(ctx, chat, func(answer []byte) error { return c.readQuestions(chat, answer) }))
 		c.save()
 		c.Step("asking "+name, i+1, len(chats))
 	}
@@ -131,9 +131,9 @@ func (c *command) agreed(ctx context.Context, model string, chats []*chat) bool 
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y")
 }
 
-// take takes the questions from a model's answer. What is wrong with them is for the check to say, and a tool that the
-// answer leaves out has none.
-func (c *command) take(asked *chat, answer []byte) error {
+// readQuestions reads the questions in a model's answer. Their faults are for the check to tell. A tool that the answer
+// leaves out gets none.
+func (c *command) readQuestions(asked *chat, answer []byte) error {
 	var said struct{ Choices []struct{ Message message } }
 	if err := json.Unmarshal(answer, &said); err != nil || len(said.Choices) == 0 {
 		return fmt.Errorf("want a chat completion, not %q", cli.OneLine(string(answer[:min(len(answer), 400)]), 80))
