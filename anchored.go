@@ -153,8 +153,9 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 			listed[info.Name] = &doc
 		}
 	}
-	known, ends := make(map[string]bool), []anchor.Step(nil)                               // of the requests that this one goes on from
 	isOthers := func(s anchor.Step) bool { return !strings.HasPrefix(s.At.Text, c.agent) } // another agent's
+	known := make(map[string]bool)
+	var ends []anchor.Step // of the requests that this one goes on from
 	for _, tool := range definitions {
 		if isFirst {
 			r.begun[tool.Name] = slices.DeleteFunc(slices.Clone(tool.Steps), isOthers)
@@ -201,23 +202,27 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		}
 	}
 	r.unreported.Store(len(p.Tools) > 0)
-	p.Report = func(report anchor.Report) {
-		r.unreported.Store(false)
-		isOnce := errors.Is(report.Err, anchor.ErrDemanded)
-		r.moves.Store(report.Err == nil || len(report.Steps) > 0 || isOnce && r.moves.Load()) // of several tools, one may stay in the list
-		if report.Err != nil {
-			r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
-		}
-		if report.Wire != "" {
-			r.session.end(p.Search, anchor.Step{At: p.Now, Wire: report.Wire}, ends)
-		}
-		for _, tool := range p.Tools {
-			if sent := report.Steps[tool.Name]; len(sent) > 0 {
-				r.session.define(tool.Name, listed[tool.Name], r.config.Filter != nil, sent[len(sent)-1])
-			}
+	p.Report = func(report anchor.Report) { r.recordSent(ctx, p, report, listed, ends) }
+	return p
+}
+
+// recordSent records what a request that follows a plan had, for later plans. listed are the tools of its list; ends are those
+// of earlier requests, as the session has them.
+func (r *run) recordSent(ctx context.Context, p *anchor.Plan, report anchor.Report, listed map[string]*Document, ends []anchor.Step) {
+	r.unreported.Store(false)
+	isOnce := errors.Is(report.Err, anchor.ErrDemanded)
+	r.moves.Store(report.Err == nil || len(report.Steps) > 0 || isOnce && r.moves.Load()) // of several tools, one may stay in the list
+	if report.Err != nil {
+		r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
+	}
+	if report.Wire != "" {
+		r.session.end(p.Search, anchor.Step{At: p.Now, Wire: report.Wire}, ends)
+	}
+	for _, tool := range p.Tools {
+		if sent := report.Steps[tool.Name]; len(sent) > 0 {
+			r.session.define(tool.Name, listed[tool.Name], r.config.Filter != nil, sent[len(sent)-1])
 		}
 	}
-	return p
 }
 
 // isMovable reports whether a tool of the list is a loaded one whose definition belongs in the conversation.
