@@ -3,10 +3,11 @@ package toolsearch
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -44,7 +45,6 @@ func AnchoredTransport(base http.RoundTripper, accepts ...string) http.RoundTrip
 
 // A course is the messages of a model call as places.
 type course struct {
-	agent   string // of the instructions, by which agents that share a Session are told apart; texts of places begin with it
 	now     anchor.At
 	results map[anchor.At]bool // the places behind results
 	users   []anchor.At        // the places behind the user's messages
@@ -55,14 +55,14 @@ type course struct {
 func (r *run) courseOf(t *transcript) *course {
 	c := &course{results: make(map[anchor.At]bool), first: make(map[int]anchor.At)}
 	nth := make(map[string]int)
-	next := 0
+	next, system := 0, "" // agents that share a Session differ in their instructions
 	for i := range t.views {
 		v := &t.views[i]
 		if t.inserted != nil && t.insertAt == i && t.inserted.user {
 			c.users = append(c.users, anchor.At{User: len(c.users) + 1})
 		}
 		if v.system {
-			c.agent = hashOf(append(v.texts, c.agent, v.text)...)
+			system = hashOf(append(v.texts, system, v.text)...)
 		}
 		for ; next < len(t.answers) && t.answers[next].view == i; next++ {
 			a := &t.answers[next]
@@ -70,7 +70,7 @@ func (r *run) courseOf(t *transcript) *course {
 			if id == "" {
 				continue
 			}
-			c.now = anchor.At{Call: id, Nth: nth[id], User: len(c.users), Text: cmp.Or(c.now.Text, c.agent)} // IDs may come again
+			c.now = anchor.At{Call: id, Nth: nth[id], User: len(c.users), Text: cmp.Or(c.now.Text, system)} // IDs may come again
 			c.results[c.now] = true
 			nth[id]++
 			for _, doc := range r.broughtBy(t, a) {
@@ -80,7 +80,7 @@ func (r *run) courseOf(t *transcript) *course {
 		if v.user && !v.dropped || v.asks {
 			at := anchor.At{User: len(c.users) + 1}
 			if !r.reminder.is(v) {
-				at.Text = c.agent + hashOf(append(v.texts, v.text)...)
+				at.Text = hashOf(append(v.texts, system, v.text)...)
 				c.now = at
 			}
 			c.users = append(c.users, at)
@@ -153,17 +153,18 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 			listed[info.Name] = &doc
 		}
 	}
-	isOthers := func(s anchor.Step) bool { return !strings.HasPrefix(s.At.Text, c.agent) } // another agent's
 	known := make(map[string]bool)
-	var ends []anchor.Step // of the requests that this one goes on from
+	var ends []anchor.Step // of the requests that this one goes on from, as the session has them
 	for _, tool := range definitions {
 		if isFirst {
-			r.begun[tool.Name] = slices.DeleteFunc(slices.Clone(tool.Steps), isOthers)
+			r.begun[tool.Name] = tool.Steps
 		}
 		if tool.Name == p.Search {
 			for _, end := range tool.Steps {
 				if at, ok := c.find(end.At); ok {
-					ends, p.Ends = append(ends, end), append(p.Ends, anchor.Step{At: at, Wire: end.Wire})
+					next := anchor.End{At: at, Wire: end.Wire}
+					_ = json.Unmarshal([]byte(end.JSON), &next.Tools) // a session from elsewhere may have anything there
+					ends, p.Ends = append(ends, end), append(p.Ends, next)
 				}
 			}
 			continue
@@ -177,22 +178,20 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		if known[tool.Name] = doc == nil || tool.Namespace == doc.Namespace; !known[tool.Name] {
 			continue
 		}
-		next := anchor.Tool{Name: tool.Name, Begun: r.begun[tool.Name], Gone: doc == nil}
+		next := anchor.Tool{Name: tool.Name, Gone: doc == nil}
 		next.HasRoom = hasRoom && (room > 1 || room == 1 && !next.Gone) // taken back, it may come again
 		for _, step := range tool.Steps {
 			at, ok := c.find(step.At)
-			if !ok && isOthers(step) {
+			if !ok {
 				continue
-			} else if !ok {
-				at = anchor.At{}
 			}
-			next.First = cmp.Or(next.First, at) // where another agent of the session may replace it
 			next.Steps = append(next.Steps, anchor.Step{At: at, Wire: step.Wire, JSON: step.JSON})
+			next.First = next.Steps[0].At // where another agent of the session may replace it
+			if slices.Contains(r.begun[tool.Name], step) {
+				next.Begun = len(next.Steps)
+			}
 		}
-		switch isLost := next.First == (anchor.At{}); {
-		case doc == nil && isLost && len(next.Steps) == len(tool.Steps): // if it comes again, it is new
-			r.session.forget(tool.Name)
-		case doc != nil || !isLost && r.isGone(ctx, &tool, tools):
+		if doc != nil || len(next.Steps) > 0 && r.isGone(ctx, &tool, tools) {
 			add(next, false)
 		}
 	}
@@ -216,7 +215,8 @@ func (r *run) recordSent(ctx context.Context, p *anchor.Plan, report anchor.Repo
 		r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
 	}
 	if report.Wire != "" {
-		r.session.end(p.Search, anchor.Step{At: p.Now, Wire: report.Wire}, ends)
+		defined := toJSON(slices.Sorted(maps.Keys(report.Steps)))
+		r.session.end(p.Search, anchor.Step{At: p.Now, Wire: report.Wire, JSON: defined}, ends)
 	}
 	for _, tool := range p.Tools {
 		if sent := report.Steps[tool.Name]; len(sent) > 0 {

@@ -151,8 +151,8 @@ func (s *Session) define(name string, doc *Document, isFiltered bool, step ancho
 	s.keep(tool)
 }
 
-// end records where a request on a wire ended, instead of before, which are ends that it goes on from. They are kept as the
-// steps of the search tool.
+// end records where a request on a wire ended and, as JSON, which tools it defined; instead of before, which are ends that it
+// goes on from. They are kept as the steps of the search tool.
 func (s *Session) end(search string, end anchor.Step, before []anchor.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +160,7 @@ func (s *Session) end(search string, end anchor.Step, before []anchor.Step) {
 	for _, a := range s.anchored {
 		if a.Name == search {
 			tool.Steps = slices.DeleteFunc(slices.Clone(a.Steps), func(s anchor.Step) bool {
-				return s == end || s.Wire == end.Wire && slices.Contains(before, s)
+				return s.Wire == end.Wire && (s.At == end.At || slices.Contains(before, s))
 			})
 		}
 	}

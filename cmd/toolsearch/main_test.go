@@ -281,8 +281,7 @@ func TestEvalOnANarrowTerminal(t *testing.T) {
 	for _, width := range []int{0, 60} {
 		var out, stderr bytes.Buffer
 		c := &cli.Call{Out: bufio.NewWriter(&out), Stderr: &stderr, Width: width}
-		code, err := dispatch(t.Context(), c, []string{"eval", "-searcher", "keyword,bm25", "-resamples", "20", tools, queries})
-		require.NoError(t, err)
+		code := testtools.Must(dispatch(t.Context(), c, []string{"eval", "-searcher", "keyword,bm25", "-resamples", "20", tools, queries}))(t)
 		require.NoError(t, c.Out.(*bufio.Writer).Flush())
 		assert.Equal(t, cli.Found, code)
 		assert.Equal(t, width == 0, strings.Contains(out.String(), " to "), "whether %d columns have intervals", width)

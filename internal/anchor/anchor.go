@@ -16,15 +16,15 @@ type Plan struct {
 	Tools  []Tool
 	Excess []string     // tools that the list loses if nothing moves
 	Now    At           // the end of the conversation
-	Ends   []Step       // where the requests ended that this one goes on from, without JSON
+	Ends   []End        // of the requests that this one goes on from
 	Report func(Report) // is called for every request of the conversation that the transport could read
 }
 
 // A Tool is a loaded tool, or one that was.
 type Tool struct {
 	Name    string
-	Steps   []Step // of the requests before this one; those whose place is lost have none
-	Begun   []Step // of the requests before this run
+	Steps   []Step // of the requests before this one
+	Begun   int    // how many of the steps are of requests before this run
 	First   At     // where its definition goes if it has no steps
 	Gone    bool   // it cannot be called any more, and it is not in the list
 	HasRoom bool   // another step would be kept
@@ -35,6 +35,13 @@ type Step struct {
 	At   At     `json:"at"`
 	Wire string `json:"wire"` // steps of other wires are ignored
 	JSON string `json:"json"` // the definition; "" removes the tool
+}
+
+// An End is where an earlier request ended on a wire, and which tools the conversation defined there.
+type End struct {
+	At    At
+	Wire  string
+	Tools []string
 }
 
 // At is a place in a conversation: behind the results of the round that has the result of a call, or behind one of
@@ -108,12 +115,12 @@ func (p *Plan) apply(w *wire, b *body) (text []byte, report Report) {
 	return text, report
 }
 
-// wasSent reports whether a place was in a request on the wire already, which did not have there what this one has.
-func (p *Plan) wasSent(w *wire, at At, places *places) bool {
-	index, _ := places.index(at)
-	return slices.ContainsFunc(p.Ends, func(end Step) bool {
+// wasSent reports whether the place of a tool was in an earlier request on the wire, which did not define the tool.
+func (p *Plan) wasSent(w *wire, t *Tool, places *places) bool {
+	index, _ := places.index(t.First)
+	return slices.ContainsFunc(p.Ends, func(end End) bool {
 		last, ok := places.index(end.At)
-		return ok && end.Wire == w.name && index <= last
+		return ok && end.Wire == w.name && index <= last && !slices.Contains(end.Tools, t.Name)
 	})
 }
 
@@ -138,14 +145,14 @@ func (p *Plan) steps(w *wire, t *Tool, definition string, places *places) (steps
 	for _, step := range t.Steps {
 		add(step)
 	}
-	last, had := len(steps)-1, w.definitions(t.Steps)
+	last, isFirst := len(steps)-1, w.definitions(t.Steps) <= max(1, w.definitions(t.Steps[:t.Begun])) // change in this run
 	switch {
-	case last < 0 && !t.Gone && had == 0 && t.HasRoom && p.wasSent(w, t.First, places):
+	case last < 0 && !t.Gone && t.HasRoom && p.wasSent(w, t, places):
 		add(Step{p.Now, w.name, definition})
 	case last < 0 && !t.Gone:
 		add(Step{t.First, w.name, definition})
 	case last < 0 || steps[last].JSON == definition || !w.changes: // as it was, or taken back already
-	case t.HasRoom && (t.Gone || steps[last].JSON == "" || had <= max(1, w.definitions(t.Begun))): // one change in a run
+	case t.HasRoom && (t.Gone || steps[last].JSON == "" || isFirst):
 		add(Step{p.Now, w.name, definition})
 	}
 	if last := len(steps) - 1; last >= 0 && steps[last].JSON == "" && !t.Gone { // it could not come again

@@ -164,8 +164,8 @@ func TestMoves(t *testing.T) {
 		newer := strings.Replace(old, "old", "new", 1)
 		changed := func(wire, json string) []anchor.Tool { // since the run began
 			tools := placed(name, old, found)
-			tools[0].Begun = tools[0].Steps
-			tools[0].Steps = append(slices.Clone(tools[0].Steps), anchor.Step{At: now, Wire: wire, JSON: json})
+			tools[0].Begun = 1
+			tools[0].Steps = append(tools[0].Steps, anchor.Step{At: now, Wire: wire, JSON: json})
 			return tools
 		}
 		for _, row := range []struct {

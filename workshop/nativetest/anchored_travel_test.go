@@ -180,7 +180,7 @@ func manyWeathers() (legs []leg) {
 }
 
 // partZero is the place behind the question of a trip's first leg.
-const partZero = `{"user":3,"text":"15f9f78c50b5c95b716964a188761103"}`
+const partZero = `{"user":3,"text":"f087661128b8addc"}`
 
 // hostile is a session whose definitions no request may have, at places that are nowhere or behind the user's first turn.
 var hostile = func() string {
@@ -247,6 +247,12 @@ var trips = []trip{
 		name: "a tool that another provider has, and that is gone for a while", config: noReminder,
 		session: `["get_weather",{"name":"get_weather","hash":"x","steps":[{"at":` + partZero + `,"wire":"elsewhere","json":"{}"}]}]`,
 		legs:    []leg{goes().after(withoutWeather), goes(), goes().after(anchoredAgain), goes()}, loaded: loading(2, "get_weather", "", ""),
+	},
+	{
+		name: "a place that is lost, while that of another provider remains", config: noReminder, breaks: []int{2},
+		session: `[{"name":"get_weather","hash":"x","steps":[{"at":{"user":9,"text":"6395be34b1d11228"},"wire":"elsewhere","json":"{}"}]}]`,
+		legs:    []leg{goes(calls(selecting("get_weather"))), goes().after(withoutWeather).without(5), goes().after(anchoredAgain), goes()},
+		loaded:  []string{"", "get_weather", "", "get_weather", "get_weather"},
 	},
 	{
 		name: "a call of a tool that is gone", config: noReminder, loaded: []string{"", "", "", "get_weather"},

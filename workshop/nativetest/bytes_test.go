@@ -46,8 +46,7 @@ var streamed = regexp.MustCompile(`"index":\d+,("id":"call_)|"annotations":\[\],
 func fields(t *testing.T, body []byte) (all []field) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(body))
-	_, err := dec.Token()
-	require.NoError(t, err)
+	testtools.Must(dec.Token())(t)
 	for dec.More() {
 		key := testtools.Must(dec.Token())(t)
 		var value json.RawMessage
@@ -224,8 +223,7 @@ func TestDispatchKeepsTheBytesOfTools(t *testing.T) {
 func testBytesOfTools[M adk.MessageType](t *testing.T, a adapter[M], s setup, turns []turn, says string) {
 	t.Helper()
 	server := provider.New(t, a.api, turns...)
-	_, err := run(t, a.model(t, server), s)
-	require.NoError(t, err)
+	testtools.Must(run(t, a.model(t, server), s))(t)
 	requests := server.Requests()
 	checkCached(t, requests, a.api)
 	var first []string
@@ -259,8 +257,7 @@ func testOrderOfASchema[M adk.MessageType](t *testing.T, a adapter[M]) {
 	served.AddTool(&mcp.Tool{Name: "plan", Description: "Plans", InputSchema: json.RawMessage(`{"type":"object","required":["b","a"],"properties":{
 		"c":{"type":"string"},"a":{"type":"object","properties":{"y":{},"x":{"type":"number"},"z":{}}},
 		"b":{"type":"object","default":{"q":1,"p":2,"r":3}},"d":{"enum":["y","x"]}}}`)}, nil)
-	_, err := served.Connect(t.Context(), server, nil)
-	require.NoError(t, err)
+	testtools.Must(served.Connect(t.Context(), server, nil))(t)
 	session := testtools.Must(mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), client, nil))(t)
 	defer session.Close()
 	catalogs := 0
@@ -278,8 +275,7 @@ func testOrderOfASchema[M adk.MessageType](t *testing.T, a adapter[M]) {
 	bodies := make(map[string]bool)
 	for range 10 {
 		server := provider.New(t, a.api, provider.Say("Done."))
-		_, err := run(t, a.model(t, server), setup{config: config})
-		require.NoError(t, err)
+		testtools.Must(run(t, a.model(t, server), setup{config: config}))(t)
 		bodies[lastBody(server.Requests())] = true
 	}
 	assert.Len(t, bodies, 1)

@@ -359,10 +359,9 @@ func testResume[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static
 		calls(selecting("send_mail"), calling("send_male"), provider.Call{Name: "delete_all", Arguments: `{}`}),
 		calls(calling("send_mail")), provider.Say("Done."))
 	s := setup{config: d.config, static: static, stream: stream, store: &testtools.MemoryStore{}}
-	_, err := drain(newRunner(t, a.model(t, server), s).Run(context.Background(), input[M](s), adk.WithCheckPointID("1")))
-	require.NoError(t, err)
+	testtools.Must(drain(newRunner(t, a.model(t, server), s).Run(context.Background(), input[M](s), adk.WithCheckPointID("1"))))(t)
 	require.Len(t, server.Requests(), 2, "requests before the interrupt")
-	_, err = drain(testtools.Must(newRunner(t, a.model(t, server), s).Resume(context.Background(), "1"))(t))
+	_, err := drain(testtools.Must(newRunner(t, a.model(t, server), s).Resume(context.Background(), "1"))(t))
 	assert.NoError(t, err, "the resumed run")
 	requests := server.Requests()
 	after := "get_weather delete_all send_mail"

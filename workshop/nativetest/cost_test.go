@@ -144,8 +144,7 @@ func testCost[M adk.MessageType](t *testing.T, a adapter[M], protocol toolsearch
 		}
 	}
 	server := provider.New(t, a.api, append(turns, provider.Say("Done."))...)
-	_, err := run(t, a.model(t, server), setup{config: config, dynamic: tools, history: history})
-	require.NoError(t, err)
+	testtools.Must(run(t, a.model(t, server), setup{config: config, dynamic: tools, history: history}))(t)
 
 	var requests []cost.Request
 	for i, r := range server.Requests() {
@@ -171,8 +170,7 @@ func testCost[M adk.MessageType](t *testing.T, a adapter[M], protocol toolsearch
 // "cannot have both defer_loading=true and cache_control set".
 func TestBreakpointsAndReferences(t *testing.T) {
 	server := provider.New(t, provider.Messages, calls(selecting("get_weather")), calls(calling("get_weather")), provider.Say("Sunny."))
-	_, err := run(t, cachingClaude.model(t, server), setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}, static: true})
-	require.NoError(t, err)
+	testtools.Must(run(t, cachingClaude.model(t, server), setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}, static: true}))(t)
 	deferred := 0
 	for i, r := range server.Requests() {
 		assert.Len(t, requestOf(t, r.Body).Marks, 3, "breakpoints of request %d", i)
@@ -189,8 +187,7 @@ func TestBreakpointsAndReferences(t *testing.T) {
 // Without AutoCacheControl or breakpoints of your own, nothing is cached.
 func TestNoBreakpoints(t *testing.T) {
 	server := provider.New(t, provider.Messages, calls(selecting("get_weather")), provider.Say("Sunny."))
-	_, err := run(t, messageAdapters[0].model(t, server), setup{})
-	require.NoError(t, err)
+	testtools.Must(run(t, messageAdapters[0].model(t, server), setup{}))(t)
 	for _, r := range server.Requests() {
 		assert.Empty(t, requestOf(t, r.Body).Marks)
 	}
