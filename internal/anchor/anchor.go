@@ -56,7 +56,7 @@ type At struct {
 // A Report is what a request had.
 type Report struct {
 	Steps map[string][]Step // by tool, those of the request's wire; a tool without steps was in the list
-	Wire  string            // of the request, if it could be read as one; "" if its list was left alone
+	Wire  string            // of the request; "" if its list was left alone
 	Err   error             // why tools stayed in the list
 }
 
