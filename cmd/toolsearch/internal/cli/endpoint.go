@@ -16,6 +16,8 @@ import (
 	"time"
 )
 
+// Requests to the endpoint of a model: they are tried again, and an answer is bounded.
+
 const (
 	postAttempts = 4                // of one request
 	longestPause = 10 * time.Second // that an endpoint may ask for
