@@ -63,6 +63,7 @@ func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 		}
 	}
 	if len(list.Tools) == 0 {
+		rem.form = wording.Nothing
 		return rem
 	}
 	if most := config.Reminder.MaxTokens; most > 0 {
@@ -164,7 +165,7 @@ func (r *reminder) requestOf(views []view) (request string) {
 
 // ensure edits the history to have a single current reminder in its place.
 func (r *reminder) ensure(t *transcript) {
-	if r.listFor != nil {
+	if r.listFor != nil && (r.request == "" || r.position == ReminderLast) { // a summary of the first request changes nothing
 		if request := r.requestOf(t.views); request != r.request {
 			r.request, r.text = request, r.block.Wrap(r.listFor(request))
 		}

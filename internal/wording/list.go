@@ -265,18 +265,22 @@ const (
 // eachWord calls use for the words of at least three bytes that are no stop words, with a key in which case and number
 // do not matter. Two neighbours among Chinese characters are a word.
 func eachWord(text string, use func(key, word string)) {
-	for rest := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		for len(rest) >= 3 {
+	isHan := func(r rune) bool { return unicode.Is(unicode.Han, r) }
+	for rest := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.Nd) }) {
+		for rest != "" {
 			word, next := rest, ""
-			if first, n := utf8.DecodeRuneInString(rest); unicode.Is(unicode.Han, first) {
-				_, second := utf8.DecodeRuneInString(rest[n:])
-				if second == 0 {
-					break
-				}
-				word, next = rest[:n+second], rest[n:]
+			first, n := utf8.DecodeRuneInString(rest)
+			second, m := utf8.DecodeRuneInString(rest[n:])
+			switch at := strings.IndexFunc(rest, isHan); {
+			case at > 0:
+				word, next = rest[:at], rest[at:]
+			case isHan(first) && isHan(second):
+				word, next = rest[:n+m], rest[n:]
+			case isHan(first):
+				word, next = "", rest[n:]
 			}
 			lower := strings.ToLower(word)
-			if rest = next; len(word) <= maxWordsBytes/2 && !naming.StopWords[lower] {
+			if rest = next; len(word) >= 3 && len(word) <= maxWordsBytes/2 && !naming.StopWords[lower] {
 				use(strings.TrimSuffix(lower, "s"), word)
 			}
 		}

@@ -119,13 +119,13 @@ in no category (2): The rest` + reminderClose
 // A group without a description has the words that set its tools apart, but those of its own name.
 func TestReminderSaysWhatGroupsAreFor(t *testing.T) {
 	tools := testtools.EchoTools("coin-flip__get_contest: Get a LeetCode contest", "coin-flip__list_contests: List all contests of LeetCode",
-		"coin-flip__get_submission: Get a submission to LeetCode, see coin-flip", "sea__list_parks: List the parks", "sea__get_tide: Get a tide",
-		"日历__查询: 查询会议室", "日历__预订: 预订会议室")
+		"coin-flip__get_submission: Get a submission to LeetCode, see coin-flip", "sea__list_parks: List the parks", "sea__get_tide: मौसम",
+		"日历__查询: 查询GitHub会议室", "日历__预订: 预订会议室")
 	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolSearchAdd}
 	const want = reminderOpen + `7 tools can be searched with search_tools and loaded with add_tool, in these categories:
 coin-flip (3): contests, submission, LeetCode, see
-sea (2): parks, tide
-日历 (2): 查询, 预订, 会议, 议室, 订会, 询会` + reminderClose
+sea (2): parks, tide, मौसम
+日历 (2): 查询, 预订, 会议, 议室, GitHub, 订会` + reminderClose
 	assert.Equal(t, want, reminderOf(t, config))
 
 	// Words of hidden tools neither stand for a group nor weigh the words of others.
@@ -147,8 +147,8 @@ func testHundredsOfGroups(t *testing.T, w way) {
 	for position, second := range map[toolsearch.ReminderPosition]string{
 		toolsearch.ReminderFirst: "server7 ", toolsearch.ReminderInstruction: "server7 ", toolsearch.ReminderLast: "server200 ",
 	} {
-		agent := playing(t, w, toolsearch.Config{DynamicTools: testtools.EchoTools(specs...),
-			Reminder: toolsearch.ReminderConfig{MaxTokens: 100, Position: position}})
+		config := toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), Reminder: toolsearch.ReminderConfig{MaxTokens: 100, Position: position}}
+		agent := playing(t, w, config)
 		listed := func(o outcome) string {
 			require.NoError(t, o.err)
 			texts := make(map[string]bool)
@@ -166,6 +166,16 @@ func testHundredsOfGroups(t *testing.T, w way) {
 		}
 		first := agent(conversation{asks: "Please do thing1007", turns: []turn{selecting("server3__do_3")}})
 		text := listed(first)
+		if position == toolsearch.ReminderFirst { // although a summary replaces the request
+			summarize := func(messages []chat) []chat {
+				if len(messages) > 2 {
+					messages = append(encoded[chat](userSays("Summary: thing1200")), messages[len(messages)-2:]...)
+				}
+				return messages
+			}
+			agent := with[chat](&handler[chat]{rewrite: summarize}, newMiddleware[chat](t, config))
+			listed(converseOn(t.Context(), t, w, agent, []message{userSays("Do thing7")}, selecting("server3__do_3")))
+		}
 		assert.Contains(t, text, "\nand 29", "position %d", position)
 		assert.True(t, strings.HasPrefix(strings.SplitN(text, "\n", 3)[1], "server7 (1): "), "position %d: %s", position, text)
 		history := slices.DeleteFunc(first.last().Messages, func(m message) bool { return m.Role == toolsearchtest.System })
@@ -550,6 +560,7 @@ func TestTextsFitTheReminder(t *testing.T) {
 			`names from|name from|their names;|from the list|[加s] ?列表中的|它们的名称`, true},
 		{"a number", "6 ", toolsearch.ReminderConfig{MaxTokens: 1}, "available-deferred-tools|group|分组", false},
 		{"nothing", "^$", toolsearch.ReminderConfig{Disabled: true}, "deferred|列表中取|group|分组", false},
+		{"nothing to list", "^$", toolsearch.ReminderConfig{}, "deferred|列表中取|group|分组", false},
 	}
 	mistakes := []turn{searching(`{"query":"zzz"}`), searching(`{"query":"select:get_wether"}`), searching(`{"query":"select:zzz"}`),
 		searching(`{}`), searching(`{"query":{}}`), calling("zzz"), calling("get_wether"), calling("get_weather")}
@@ -560,6 +571,9 @@ func TestTextsFitTheReminder(t *testing.T) {
 			for language, name := range map[toolsearch.Language]string{toolsearch.English: "English", toolsearch.Chinese: "Chinese"} {
 				t.Run(fmt.Sprintf("%s/%v/%s", form.name, protocol, name), func(t *testing.T) {
 					config := toolsearch.Config{DynamicTools: officeTools(), Protocol: protocol, Language: language, Reminder: form.config}
+					if form.name == "nothing to list" {
+						config.AlwaysLoaded = []string{"*"}
+					}
 					assert.Regexp(t, form.lead, strings.TrimPrefix(reminderOf(t, config), reminderOpen))
 					o := play(t, conversation{config: config, turns: mistakes}, way{})
 					require.NoError(t, o.err)
