@@ -149,11 +149,9 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 
 func (r *run) definedBy(t *transcript) docset.Set {
 	defined := docset.New(len(r.scope.docs))
-	for i := range t.views {
-		for j := range t.views[i].results {
-			if result := &t.views[i].results[j]; r.names.isLoader(result.name) {
-				defined.Union(docset.New(len(r.scope.docs), r.effectOf(result).defines...))
-			}
+	for i := range t.answers {
+		for result := range t.loading(&t.answers[i], &r.names) {
+			defined.Union(docset.New(len(r.scope.docs), r.effectOf(result).defines...))
 		}
 	}
 	return defined
