@@ -193,12 +193,13 @@ func (m *namedMatch) UnmarshalJSON(text []byte) error {
 }
 
 func answerOf(r *Result, t trace) searchAnswer {
-	return searchAnswer{Matches: matchNames(r.Matches), AlreadyLoaded: t.alreadyShown, help: helpOf(r, t)}
+	return searchAnswer{matchNames(r.Matches), helpOf(r, t)}
 }
 
-// help is the part that any answer may add: copies of its tools, tools that may be needed together with them, names that
-// were not found, similar names, and what to do.
+// help is the part that any answer may add: matches that the model sees already, copies of its tools, tools that may be
+// needed together with them, names that were not found, similar names, and what to do.
 type help struct {
+	Already     []string `json:"already_loaded,omitempty"`
 	Copies      []string `json:"same_tool_on_other_servers,omitempty"`
 	Related     []string `json:"related_not_loaded,omitempty"`
 	NotFound    []string `json:"not_found,omitempty"`
@@ -207,13 +208,12 @@ type help struct {
 }
 
 func helpOf(r *Result, t trace) help {
-	return help{Copies: t.copies, Related: t.related, NotFound: r.NotFound, Suggestions: r.Suggestions, Message: r.Message}
+	return help{t.alreadyShown, t.copies, t.related, r.NotFound, r.Suggestions, r.Message}
 }
 
 // searchAnswer is the answer of tool_search by default.
 type searchAnswer struct {
-	Matches       []string `json:"matches"`                  // not nil
-	AlreadyLoaded []string `json:"already_loaded,omitempty"` // matches that the model sees already
+	Matches []string `json:"matches"` // not nil
 	help
 }
 
@@ -232,5 +232,6 @@ type definition struct {
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
 
-	isCut bool // texts are shorter than the tool's own
+	isCut  bool // texts are shorter than the tool's own, since it is not the only one
+	isLong bool // it is cut to what fits an answer
 }

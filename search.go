@@ -45,9 +45,9 @@ func (t *trace) found(matches []Match, query string) {
 	if t.foundBy == nil {
 		t.foundBy = make(map[string]string)
 	}
+	query = naming.CutWords(naming.OneLine(query, 2*maxFoundBy), maxFoundBy)
 	for _, m := range matches {
-		queries := naming.OneLine(strings.TrimPrefix(t.foundBy[m.Info.Name]+" | "+query, " | "), 2*maxFoundBy)
-		t.foundBy[m.Info.Name] = strings.TrimRight(naming.CutWords(queries, maxFoundBy), " |")
+		t.foundBy[m.Info.Name] = strings.TrimPrefix(t.foundBy[m.Info.Name]+" | "+query, " | ")
 	}
 }
 
@@ -555,7 +555,7 @@ const (
 	maxLoneWords   = 16  // words of a query for which the fallback is asked, since only one namespace has them
 	minLoneWord    = 4   // bytes of such a word
 	maxLeftBytes   = 500 // of the queries that were not searched, in an answer
-	maxFoundBy     = 80  // bytes of the queries that found a tool, whose first words say which they are
+	maxFoundBy     = 40  // bytes of a query that found a tool, whose first words say which it is
 )
 
 // A Result is the answer to a search.

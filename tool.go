@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +64,6 @@ func (h *host) metaTool(typeName, name, description string, parameters map[strin
 type searching struct {
 	parameters map[string]*schema.ParameterInfo
 	read       func(arguments string) searchRequest
-	sizeOf     func(r *run, m Match, t trace) int // the bytes of a match in the answer; nil means those of its name
 	write      func(r *run, request searchRequest, result *Result, trace trace) string
 }
 
@@ -73,11 +74,8 @@ func (h *host) searchTool(s searching) *metaTool {
 		if !request.isSearch() {
 			return s.write(r, request, h.excuse(r, request), trace{}), nil
 		}
-		result, trace, err := h.search(ctx, r, request, s.sizeOf)
-		if err != nil {
-			return "", err
-		}
-		return s.write(r, request, result, trace), nil
+		text, _, err := h.search(ctx, r, request, func(result *Result, t trace) string { return s.write(r, request, result, t) })
+		return text, err
 	}
 	return h.metaTool("ToolSearch", h.names.search, "description", s.parameters, answer)
 }
@@ -93,7 +91,7 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 }
 
 func (h *host) namesTool() *metaTool {
-	return h.searchTool(searching{h.searchParameters(), readKeywords, nil, func(_ *run, _ searchRequest, result *Result, t trace) string {
+	return h.searchTool(searching{h.searchParameters(), readKeywords, func(_ *run, _ searchRequest, result *Result, t trace) string {
 		return toJSON(answerOf(result, t))
 	}})
 }
@@ -113,7 +111,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	}
 	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
 	if request.isSearch() {
-		result, _, err := t.host.search(ctx, r, request, nil)
+		_, result, err := t.host.search(ctx, r, request, func(*Result, trace) string { return "" })
 		if err != nil {
 			return nil, err
 		}
@@ -171,9 +169,11 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 	}
 }
 
-// search searches, leaves out what is too long for the answer, and reports the search. Unless searching is separate
-// from loading, it records that the matches are loaded. sizeOf is as in searching.
-func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf func(*run, Match, trace) int) (*Result, trace, error) {
+// search searches, writes an answer without what is too long for it, and reports the search. Unless searching is separate
+// from loading, it records that the matches are loaded.
+func (h *host) search(
+	ctx context.Context, r *run, request searchRequest, write func(*Result, trace) string,
+) (text string, result *Result, err error) {
 	start := time.Now()
 	limited, cancel := r.limited(ctx)
 	scope := r.scope
@@ -187,13 +187,12 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 	cancel()
 	duration := time.Since(start)
 	if err == nil {
-		h.trim(r, result, trace, sizeOf)
-		if h.names.add == "" && r.isInAgent() {
+		if text = h.fit(r, result, trace, write); h.names.add == "" && r.isInAgent() {
 			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.alreadyShown...)})
 		}
 	}
 	if !r.events.listens() {
-		return result, trace, err
+		return text, result, err
 	}
 	event := &SearchEvent{
 		Tool: h.names.search, Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
@@ -207,42 +206,32 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, sizeOf
 		}
 	}
 	r.events.emit(ctx, event)
-	return result, trace, err
+	return text, result, err
 }
 
-// trim leaves out the matches that do not fit an answer. The best match always stays.
-func (h *host) trim(r *run, result *Result, t trace, sizeOf func(*run, Match, trace) int) {
-	result.NotFound = trimNames(result.NotFound, h.room(r)/4)
-	switch {
-	case sizeOf != nil:
-	case r.mode.searches(): // the model gets whole definitions
-		sizeOf = func(_ *run, m Match, _ trace) int {
-			return len(toJSON(m.Info.Name)) + len(toJSON(m.Info.Desc)) + len(schemacheck.JSON(m.Info))
-		}
-	default:
-		const longest = len(`"",`) + maxEscaped*naming.MaxBytes
-		if len(result.Matches)*longest <= h.room(r) {
-			return
-		}
-		sizeOf = func(_ *run, m Match, _ trace) int { return len(toJSON(m.Info.Name)) + 1 }
+// fit writes an answer that has room, with as many matches as fit it and at least the best, and with some of the names.
+func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) string) (text string) {
+	for _, names := range [...]*[]string{&result.NotFound, &t.alreadyShown, &t.copies} {
+		*names = trimNames(*names, h.room(r)/8)
 	}
-	size, found, budget := 0, len(result.Matches), h.room(r)
-	kept := result.Matches[:0:0]
-	for i, m := range result.Matches {
-		switch taken := sizeOf(r, m, t); {
-		case i == 0: // a giant does not hide the others
-			size = min(taken, budget/2)
-		case size+taken > budget:
-			continue
-		default:
-			size += taken
+	all, message := result.Matches, result.Message
+	isLong := func(n int) bool {
+		if result.Matches, result.Message = all[:n], message; n < len(all) {
+			leftOut := h.prompt.Text("left-out", "{count}", strconv.Itoa(len(all)-n))
+			result.Message = strings.TrimSpace(message + " " + leftOut)
 		}
-		kept = append(kept, m)
+		text = write(result, t)
+		size := len(text)
+		for i := 0; i < n && r.mode.searches(); i++ { // the model gets whole definitions
+			info := all[i].Info
+			size += len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
+		}
+		return size > h.room(r)
 	}
-	if len(kept) < found {
-		leftOut := h.prompt.Text("left-out", "{count}", strconv.Itoa(found-len(kept)))
-		result.Matches, result.Message = kept, strings.TrimSpace(result.Message+" "+leftOut)
+	if isLong(len(all)) && len(all) > 1 {
+		isLong(max(1, sort.Search(len(all)-1, func(n int) bool { return isLong(n + 1) })))
 	}
+	return text
 }
 
 // room returns the bytes for one answer: the calls of one message divide the budget evenly.
@@ -263,8 +252,11 @@ func trimNames(names []string, budget int) []string {
 // definitionOf returns a definition that fits so many bytes. The parameters take at most half of them.
 func definitionOf(info *schema.ToolInfo, budget int) definition {
 	d := definition{Name: info.Name, Parameters: json.RawMessage(schemacheck.JSON(info))}
-	if d.isCut = len(d.Parameters) > budget/2; d.isCut {
-		d.Parameters = json.RawMessage(schemacheck.Short(info, maxParameterText))
+	d.isLong = len(d.Parameters) > budget/2
+	for _, text := range [...]int{maxParameterText, 0} {
+		if len(d.Parameters) > budget/2 {
+			d.Parameters = json.RawMessage(schemacheck.Short(info, text))
+		}
 	}
 	if len(d.Parameters) > budget/2 {
 		d.Parameters = json.RawMessage(`{"type":"object"}`)
@@ -274,6 +266,7 @@ func definitionOf(info *schema.ToolInfo, budget int) definition {
 	if len(toJSON(d.Description)) > left {
 		d.Description = naming.Cut(d.Description, left/maxEscaped)
 	}
+	d.isLong = d.isLong || len(d.Description) < len(info.Desc)
 	return d
 }
 
@@ -304,7 +297,7 @@ func (h *host) regexpTool() *metaTool {
 		request.limit = unlimited // MaxResultsCap still applies; a pattern itself says how much it wants
 		return request
 	}
-	return h.searchTool(searching{parameters, read, nil, func(_ *run, _ searchRequest, result *Result, t trace) string {
+	return h.searchTool(searching{parameters, read, func(_ *run, _ searchRequest, result *Result, t trace) string {
 		return toJSON(selectedTools{matchNames(result.Matches), helpOf(result, t)})
 	}})
 }
@@ -313,9 +306,8 @@ func (h *host) regexpTool() *metaTool {
 
 // foundDefinitions is the answer of tool_search.
 type foundDefinitions struct {
-	Shared        []json.RawMessage `json:"shared,omitempty"` // what parameters of several matches are, as "#/shared/0"
-	Matches       json.RawMessage   `json:"matches"`
-	AlreadyLoaded []string          `json:"already_loaded,omitempty"` // matches that the history defines
+	Shared  []json.RawMessage `json:"shared,omitempty"` // what parameters of several matches are, as "#/shared/0"
+	Matches []definition      `json:"matches"`          // not nil
 	help
 	Tool *definition `json:"tool,omitempty"` // the tool called with wrong arguments
 }
@@ -330,35 +322,36 @@ const (
 )
 
 func (h *host) definitionsTool() *metaTool {
-	define := func(r *run, m Match, t trace) definition {
-		d := definitionOf(m.Info, h.room(r))
-		d.FoundBy = t.foundBy[m.Info.Name]
-		return d
-	}
-	sizeOf := func(r *run, m Match, t trace) int { return len(toJSON(define(r, m, t))) + 1 }
 	write := func(r *run, request searchRequest, result *Result, t trace) string {
-		found := foundDefinitions{AlreadyLoaded: t.alreadyShown, help: helpOf(result, t)}
-		matches, size, isCut := make([]definition, len(result.Matches)), 0, false
+		found := foundDefinitions{Matches: make([]definition, len(result.Matches)), help: helpOf(result, t)}
+		parameters := make([]json.RawMessage, len(result.Matches))
+		size, best := 0, t.ranked
 		for i, m := range result.Matches {
-			matches[i] = define(r, m, t)
-			size += len(toJSON(matches[i]))
+			found.Matches[i] = definitionOf(m.Info, h.room(r)/2) // a giant does not hide the others
+			found.Matches[i].FoundBy = t.foundBy[m.Info.Name]
+			size += len(toJSON(found.Matches[i]))
 		}
-		best := t.ranked
 		for i, m := range result.Matches {
-			if d := &matches[i]; d.FoundBy != "" && size > maxWhole {
+			d := &found.Matches[i]
+			if d.FoundBy != "" && size > maxWhole {
 				if best--; best >= 0 {
 					d.cut(m.Info, maxBriefDescription, maxParameterText)
 				} else {
 					d.cut(m.Info, maxOtherDescription, 0)
 				}
 			}
-			isCut = isCut || matches[i].isCut
+			parameters[i] = d.Parameters
 		}
-		if isCut {
+		found.Shared = schemacheck.Share(parameters)
+		for i, text := range parameters {
+			found.Matches[i].Parameters = text
+		}
+		if slices.ContainsFunc(found.Matches, func(d definition) bool { return d.isCut }) {
 			found.Message = strings.TrimSpace(found.Message + " " + h.prompt.Text("in-short"))
 		}
-		text, shared := schemacheck.Share(toJSON(matches))
-		found.Matches, found.Shared = json.RawMessage(text), shared
+		if slices.ContainsFunc(found.Matches, func(d definition) bool { return d.isLong }) {
+			found.Message = strings.TrimSpace(found.Message + " " + h.prompt.Text("too-long"))
+		}
 		if request.stand != nil {
 			if doc, dynamic := r.scope.docNamed(request.stand.MisusedTool); dynamic {
 				tool := definitionOf(r.scope.docs[doc].Info, h.room(r)-len(toJSON(result.Message)))
@@ -367,7 +360,7 @@ func (h *host) definitionsTool() *metaTool {
 		}
 		return toJSON(found)
 	}
-	return h.searchTool(searching{h.searchParameters(), readKeywords, sizeOf, write})
+	return h.searchTool(searching{h.searchParameters(), readKeywords, write})
 }
 
 // dispatchTool is call_tool. Within an agent, its calls are replaced by calls of the tools they name: see intercept.go.

@@ -1,11 +1,14 @@
 package toolsearch
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -14,9 +17,8 @@ import (
 
 // rankedNames is the last line.
 type rankedNames struct {
-	Candidates    int          `json:"total_candidates,omitempty"` // tools that were considered; 0 if names were asked for
-	Matches       []rankedName `json:"matches"`
-	AlreadyLoaded []string     `json:"already_loaded,omitempty"` // matches that the model sees already
+	Candidates int          `json:"total_candidates,omitempty"` // tools that were considered; 0 if names were asked for
+	Matches    []rankedName `json:"matches"`
 	help
 }
 
@@ -29,16 +31,14 @@ func (h *host) rankedTool() *metaTool {
 		"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
 		"limit": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
 	}
-	sizeOf := func(r *run, m Match, t trace) int {
-		return len(h.rankedText(r, 0, m, t)) + len(toJSON(rankedName{m.Info.Name})) + len("999,")
-	}
 	write := func(r *run, _ searchRequest, result *Result, t trace) string {
-		last := rankedNames{AlreadyLoaded: t.alreadyShown, Matches: []rankedName{}, help: helpOf(result, t)}
+		last := rankedNames{Matches: []rankedName{}, help: helpOf(result, t)}
 		if t.ranked > 0 {
 			last.Candidates = r.scope.size()
 		}
 		var text strings.Builder
-		if n := len(result.Matches); n > 0 && t.ranked > 0 {
+		scored := slices.DeleteFunc(slices.Clone(result.Matches), func(m Match) bool { return m.Score == 0 })
+		if n := len(scored); n > 0 {
 			text.WriteString(h.prompt.Text("ranked", "{shown}", strconv.Itoa(n), "{count}", strconv.Itoa(last.Candidates)) + "\n")
 		}
 		for i, m := range result.Matches {
@@ -47,7 +47,7 @@ func (h *host) rankedTool() *metaTool {
 		}
 		return text.String() + toJSON(last)
 	}
-	return h.searchTool(searching{parameters, readKeywords, sizeOf, write})
+	return h.searchTool(searching{parameters, readKeywords, write})
 }
 
 // rankedText returns the lines of a match: its name, the score of a ranked match, and which of several queries found
@@ -55,7 +55,7 @@ func (h *host) rankedTool() *metaTool {
 func (h *host) rankedText(r *run, rank int, m Match, t trace) string {
 	text := strconv.Itoa(rank) + ". " + naming.Safe(m.Info.Name)
 	if m.Score != 0 { // four decimals: more mean nothing and differ between machines
-		score, _ := strconv.ParseFloat(strconv.FormatFloat(m.Score, 'f', 4, 64), 64)
+		score, _ := strconv.ParseFloat(strconv.FormatFloat(math.Mod(m.Score, docset.Named), 'f', 4, 64), 64)
 		text += " (" + strconv.FormatFloat(score, 'f', -1, 64) + ")"
 	}
 	if query := t.foundBy[m.Info.Name]; query != "" {

@@ -29,11 +29,13 @@ type foundTools struct {
 type toolBrief struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
+	FoundBy     string `json:"found_by,omitempty"` // of several queries
 	Required    string `json:"required,omitempty"` // parameters
 }
 
-func briefOf(info *schema.ToolInfo) toolBrief {
-	brief := toolBrief{Name: info.Name, Description: naming.ShortLine(strings.Join(strings.Fields(info.Desc), " "), maxBriefDescription)}
+func briefOf(info *schema.ToolInfo, t trace) toolBrief {
+	description := naming.ShortLine(strings.Join(strings.Fields(info.Desc), " "), maxBriefDescription)
+	brief := toolBrief{Name: info.Name, Description: description, FoundBy: t.foundBy[info.Name]}
 	if parameters, err := foreign.Guard(info.ToJSONSchema); err == nil && parameters != nil {
 		brief.Required = naming.ShortLine(strings.Join(parameters.Required, ", "), maxBriefDescription)
 	}
@@ -49,18 +51,17 @@ func (h *host) searchOnlyTool() *metaTool {
 		request.limit = cmp.Or(request.limit, unlimited)
 		return request
 	}
-	sizeOf := func(_ *run, m Match, _ trace) int { return len(toJSON(briefOf(m.Info))) + 1 }
-	return h.searchTool(searching{parameters, read, sizeOf, func(_ *run, _ searchRequest, result *Result, trace trace) string {
+	return h.searchTool(searching{parameters, read, func(_ *run, _ searchRequest, result *Result, trace trace) string {
 		if trace.wrong != nil && len(result.Matches) == 0 {
 			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message})
 		}
 		answer := foundTools{Found: result.Total - trace.near, Tools: make([]toolBrief, len(result.Matches)), help: helpOf(result, trace)}
 		for i, m := range result.Matches {
-			answer.Tools[i] = briefOf(m.Info)
+			answer.Tools[i] = briefOf(m.Info, trace)
 		}
 		if answer.Message == "" {
 			key := "found"
-			if answer.Found > len(result.Matches) {
+			if n := len(result.Matches); n > 0 && answer.Found > n+len(answer.Already) {
 				key = "found-more"
 			}
 			answer.Message = h.prompt.Text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
@@ -157,7 +158,7 @@ func (h *host) listTool(typeName, name, description string, change func(r *run, 
 		}
 		matches, missing := r.scope.selectNames(names...)
 		selected := &Result{Matches: matches, NotFound: append([]string{}, missing...)}
-		h.trim(r, selected, trace{}, nil)
+		h.fit(r, selected, trace{}, func(fitting *Result, _ trace) string { return toJSON(matchNames(fitting.Matches)) })
 		answer := change(r, selected)
 		if len(matches)+len(missing) == 0 {
 			answer.Message = h.prompt.Text("no-names")

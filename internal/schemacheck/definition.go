@@ -95,67 +95,93 @@ func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 // as it was written stays as it is.
 func Short(info *schema.ToolInfo, most int) string {
 	text := JSON(info)
-	s, err := Read([]byte(text))
-	if again, _ := sonic.ConfigStd.MarshalToString(s); err != nil || again != text {
-		return text
-	}
-	if short, _ := sonic.ConfigStd.MarshalToString(shorten(s, most)); strings.HasPrefix(short, "{") {
-		return short
+	if s, isSame := readAgain(text); isSame {
+		shorten := func(part *jsonschema.Schema) *jsonschema.Schema {
+			part.Title, part.Examples, part.Description = "", nil, naming.ShortLine(part.Description, most)
+			return part
+		}
+		replaceInside(shorten(s), shorten)
+		if short, _ := sonic.ConfigStd.MarshalToString(s); strings.HasPrefix(short, "{") {
+			return short
+		}
 	}
 	return text
 }
 
-func shorten(s *jsonschema.Schema, most int) *jsonschema.Schema {
-	if s != nil {
-		s.Title, s.Examples, s.Description = "", nil, naming.ShortLine(s.Description, most)
-		replaceParts(s, func(part *jsonschema.Schema) *jsonschema.Schema { return shorten(part, most) })
-	}
-	return s
+// readAgain reads a schema, and reports whether it is written with the same text.
+func readAgain(text string) (s *jsonschema.Schema, isSame bool) {
+	s, err := Read([]byte(text))
+	again, _ := sonic.ConfigStd.MarshalToString(s)
+	return s, err == nil && again == text
 }
 
 // minShared is the length from which what stands in two places is worth two references and a place of its own.
 const minShared = 64
 
-// Share moves enumerations and parameters that repeat in the definitions of a JSON list, such as all currencies, into a
-// list of their own, shared, and leaves references behind: "#/shared/0" is the first. With that list, the definitions
-// accept the same arguments as before. A part with references of its own stays, and so do a tool's parameters as a whole.
-func Share(definitions string) (shortened string, shared []json.RawMessage) {
-	shortened = definitions
+// Share moves enumerations and parameters that repeat in definitions, such as all currencies, into a list of their own,
+// shared, and leaves references behind: "#/shared/0" is the first. With that list, the definitions accept the same
+// arguments as before. A part with references of its own stays, and so do a definition as a whole and one with an $id.
+func Share(definitions []json.RawMessage) (shared []json.RawMessage) {
+	schemas := make([]*jsonschema.Schema, len(definitions))
+	for i, text := range definitions {
+		if s, isSame := readAgain(string(text)); isSame && !strings.Contains(string(text), `"$id"`) {
+			schemas[i] = s
+		}
+	}
 	for _, ofEnums := range [...]bool{true, false} {
-		var list []struct{ Parameters json.RawMessage }
-		_ = sonic.ConfigStd.UnmarshalFromString(shortened, &list) // it is such a list
-		for _, definition := range list {
-			eachParameter(definition.Parameters, func(part, enum string) {
-				found, reference := part, fmt.Sprintf(`{"$ref":"#/shared/%d"}`, len(shared))
-				if ofEnums { // what else the parameter has stays
-					found, reference = `"enum":`+enum, strings.Trim(reference, "{}")
-					part = "{" + found + "}"
+		count, places := make(map[string]int), make(map[string]string)
+		for pass := range 2 * len(schemas) {
+			replaceInside(schemas[pass%len(schemas)], func(part *jsonschema.Schema) *jsonschema.Schema {
+				text := repeatable(part, ofEnums)
+				if pass < len(schemas) {
+					count[text]++
+				} else if text != "" && count[text] > 1 {
+					if places[text] == "" {
+						places[text] = fmt.Sprintf("#/shared/%d", len(shared))
+						shared = append(shared, json.RawMessage(text))
+					}
+					if !ofEnums {
+						return &jsonschema.Schema{Ref: places[text]}
+					}
+					part.Enum, part.Ref = nil, places[text] // what else the parameter has stays
 				}
-				stays := len(part) == len(definition.Parameters) || strings.Contains(strings.ReplaceAll(part, `"$ref":"#/shared/`, ""), `"$`)
-				if len(found) >= minShared && !stays && strings.Count(shortened, found) > 1 {
-					shared = append(shared, json.RawMessage(part))
-					shortened = strings.ReplaceAll(shortened, found, reference)
-				}
+				return part
 			})
 		}
 	}
-	return shortened, shared
+	for i, s := range schemas {
+		if s != nil {
+			definitions[i], _ = sonic.ConfigStd.Marshal(s)
+		}
+	}
+	return shared
 }
 
-// eachParameter calls visit for a schema, and then for those of the parameters inside it.
-func eachParameter(schema json.RawMessage, visit func(text, enum string)) {
-	var object struct {
-		Properties  map[string]json.RawMessage
-		Items, Enum json.RawMessage
+// repeatable returns the JSON of an enumeration or of a part that is worth a reference, and otherwise "".
+func repeatable(part *jsonschema.Schema, ofEnums bool) string {
+	if ofEnums && (part.Enum == nil || part.Ref != "") {
+		return ""
+	} else if ofEnums {
+		part = &jsonschema.Schema{Enum: part.Enum}
 	}
-	if sonic.ConfigStd.Unmarshal(schema, &object) != nil {
-		return
+	text, _ := sonic.ConfigStd.MarshalToString(part)
+	if len(text) < minShared || strings.Contains(strings.ReplaceAll(text, `"$ref":"#/shared/`, ""), `"$`) {
+		return ""
 	}
-	visit(string(schema), string(object.Enum))
-	for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
-		eachParameter(object.Properties[name], visit)
+	return text
+}
+
+// replaceInside replaces the schemas inside a schema, the outer before the inner.
+func replaceInside(s *jsonschema.Schema, replace func(*jsonschema.Schema) *jsonschema.Schema) {
+	if s != nil {
+		replaceParts(s, func(part *jsonschema.Schema) *jsonschema.Schema {
+			if part != nil {
+				part = replace(part)
+			}
+			replaceInside(part, replace)
+			return part
+		})
 	}
-	eachParameter(object.Items, visit)
 }
 
 // replaceParts replaces the schemas directly inside a schema. It copies the lists and maps that hold them.

@@ -384,10 +384,11 @@ func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
 	own := make(map[string]string)
 	for i := range 10 {
 		name := fmt.Sprintf("exchange_%d", i)
-		own[name] = fmt.Sprintf(`{"type":"object","required":["from"],"$defs":{"rate":{"type":"number","minimum":%d}},"properties":{
+		own[name] = fmt.Sprintf(`{"type":"object","required":["from"],"$defs":{"rate":{"type":"number","minimum":%d},"plan":{"pattern":"^one"}},"properties":{
 			"from":{"type":"string","description":"Source %d","enum":%s},
 			"to":{"type":"array","items":{"type":"string","enum":%s}},
 			"account":%s,
+			"plan":{"$ref":"#/$defs/plan","enum":["one plan that has a long name indeed","two plans that have a long name"]},
 			"rate":{"$ref":"#/$defs/rate","description":"The rate that the exchange has to have at the very least"}}}`,
 			i, i, currencies, currencies, account)
 		tools = append(tools, withSchema(name, schemaOf(t, own[name])))
@@ -398,7 +399,8 @@ func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
 		return testtools.Must(c.Compile("tool:///"))(t).Validate(
 			testtools.Must(validator.UnmarshalJSON(strings.NewReader(arguments)))(t)) == nil
 	}
-	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolDispatch, MaxResults: 10}
+	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolDispatch, MaxResults: 10,
+		Limits: toolsearch.Limits{MaxAnswerTokens: 3000}} // without what is shared, seven would fit
 	// Of several queries, the texts of the best match of each stay, and those of a tool asked for by name.
 	for query, whole := range map[string]int{`"exchange"`: 10, `["exchange","exchange 1"]`: 2, `["exchange","exchange 1","select:exchange_9"]`: 3} {
 		text := running(t, way{}, config)(searching(`{"query":`+query+`}`)).result(t, "call_1")
@@ -421,7 +423,7 @@ func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
 			shown := string(testtools.Must(json.Marshal(m.Parameters))(t))
 			for arguments, want := range map[string]bool{
 				`{"from":"007","to":["000","199"],"account":{"id":1},"rate":10}`: true, `{}`: false, `{"from":"200"}`: false,
-				`{"from":"007","to":["EUR"]}`: false, `{"from":"007","account":{"id":"1"}}`: false, `{"from":"007","rate":-1}`: false,
+				`{"from":"007","to":["EUR"]}`: false, `{"from":"007","account":{"id":"1"}}`: false, `{"from":"007","rate":-1}`: false, `{"from":"007","plan":"two plans that have a long name"}`: false,
 				`{"from":"007","to":"007"}`: false, `{"from":7}`: false,
 			} {
 				assert.Equal(t, want, valid(own[m.Name], arguments), "the tool: %s", arguments)
@@ -440,7 +442,7 @@ func TestLongTextsOfParametersAreCut(t *testing.T) {
 	config := toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("remote", long)}, Protocol: toolsearch.ProtocolDispatch}
 	text := running(t, way{}, config)(searching(`{"query":"remote"}`)).result(t, "call_1")
 	assert.Contains(t, text, `"title_19":{"description":"19 words words words`)
-	assert.Contains(t, text, "Texts are cut")
+	assert.Contains(t, text, "Texts are cut, to fit")
 	assert.Less(t, len(text), 5_000)
 }
 

@@ -201,8 +201,11 @@ func TestProtocolSearchAdd(t *testing.T) {
 			check: says(
 				`{"error":"invalid regex pattern: The pattern is not a valid regular expression: missing closing ), in `+"`send(mail`"+
 					`. The syntax is RE2, without look-around or backreferences. Write `+"`.*`"+` for any text, and a backslash before a special character to match it literally."}`,
-				`{"found":1,"tools":[{"name":"list_stocks","description":"Prices of shares"}],"message":"The pattern is not a valid …`),
+				`{"found":1,"tools":[{"name":"list_stocks","description":"Prices of shares","found_by":"stocks"}],"message":"The pattern is not a valid …`),
 		},
+		{name: "what is loaded is named", config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Index: toolsearch.BM25},
+			turns: []turn{add(`{"tool_names":["get_weather","get_forecast"]}`), find(`{"query":"weather"}`)}, check: says("…",
+				`{"found":2,"tools":[],"already_loaded":["get_weather","get_forecast"],"message":"2 found. Load what you need with add_tool."}`)},
 		{
 			name: "mistakes in a search", config: start,
 			turns: []turn{find(``), find(`{}`), find(`{"query":" "}`), find(`{"query":{}}`), find(`{"words":"mail"}`)},
@@ -291,12 +294,9 @@ func TestProtocolSearchAdd(t *testing.T) {
 				slices.Repeat([]string{`{"added":[],"already_loaded":[],"not_found":[],"message":` + noNames + `}`}, 4),
 				slices.Repeat([]string{`{"error":` + badNames + `}`}, 4))...),
 		},
-		{
-			name: "a tool as a search returned it stands for its name", config: start,
-			turns: []turn{add(`{"tool_names":[` + weather + `,"[\"send_mail\"]"]}`)},
-			saw:   []string{metas, metas + " get_weather send_mail"},
-			check: says(`{"added":["get_weather","send_mail"],"already_loaded":[],"not_found":[],"message":` + added + `}`),
-		},
+		{name: "a tool as a search returned it stands for its name", config: start,
+			turns: []turn{add(`{"tool_names":[` + weather + `,"[\"send_mail\"]"]}`)}, saw: []string{metas, metas + " get_weather send_mail"},
+			check: says(`{"added":["get_weather","send_mail"],"already_loaded":[],"not_found":[],"message":` + added + `}`)},
 		{
 			name: "many tools at once", config: start, dynamic: testtools.EchoTools(many...),
 			turns: []turn{add(`{"tool_names":[` + list(0, 30) + `]}`), remove(`{"tool_names":[` + list(5, 30) + `]}`)},
@@ -379,10 +379,10 @@ func TestProtocolRanked(t *testing.T) {
 		},
 		{
 			name: "of several queries, the answer says which found a tool", config: ranked,
-			dynamic: testtools.EchoTools("send_mail: Sends an e-mail", "get_weather: Weather"),
-			turns:   []turn{searching(`{"query":"mail","queries":["weather","send mail"],"limit":1}`)},
+			dynamic: testtools.EchoTools("send_mail: Sends an e-mail", "get_weather: Weather", "look: Looks"),
+			turns:   []turn{searching(`{"query":"mail to somebody who is not in this house","queries":["weather","send mail","select:look"],"limit":1}`)},
 			check: func(t *testing.T, o outcome) {
-				assert.Regexp(t, `\n1. send_mail \(0.[0-9]+\): mail \| send mail\n.*\n2. get_weather \(0.[0-9]+\): weather\n`, o.result(t, "call_1"))
+				assert.Regexp(t, `best 2 of 3(?s:.*)\n1. send_mail \(0.[0-9]+\): mail to somebody who is not in this \| send mail\n.*\n2. get_weather \(0.[0-9]+\): weather\n`, o.result(t, "call_1"))
 			},
 		},
 		{
@@ -505,25 +505,18 @@ func TestNothingTwice(t *testing.T) {
 			saw:   []string{"tool_search", "tool_search mail_0 mail_1 mail_2", all, all},
 			check: says(first, second, `{"matches":[],"already_loaded":["mail_0","mail_1","mail_2"]}`),
 		},
-		{
-			name: "calls of one message know what was seen before it", config: byBM25, dynamic: testtools.EchoTools(six...),
+		{name: "calls of one message know what was seen before it", config: byBM25, dynamic: testtools.EchoTools(six...),
 			turns: []turn{callTools(called("", "tool_search", mails), called("", "tool_search", mails)), searching(mails)},
-			saw:   []string{"tool_search", "tool_search mail_0 mail_1 mail_2", all},
-			check: says(first, first, second),
-		},
-		{
-			name: "without an Index, as Eino's package", dynamic: testtools.EchoTools(six...),
-			turns: []turn{searching(mails), searching(mails)}, check: says(first, first),
-		},
+			saw:   []string{"tool_search", "tool_search mail_0 mail_1 mail_2", all}, check: says(first, first, second)},
+		{name: "without an Index, as Eino's package", dynamic: testtools.EchoTools(six...),
+			turns: []turn{searching(mails), searching(mails)}, check: says(first, first)},
 		{
 			name: "select: asks for names", config: byBM25, dynamic: testtools.EchoTools(six...),
 			turns: []turn{searching(mails), selecting("mail_1"), searching(`{"query":["select:mail_1","mail"],"max_results":3}`)},
 			check: says(first, `{"matches":["mail_1"]}`, `{"matches":["mail_1","mail_3","mail_4","mail_5"],"already_loaded":["mail_0","mail_2"]}`),
 		},
-		{
-			name: "what is always listed is seen", config: alwaysFirst, dynamic: testtools.EchoTools(six...),
-			turns: []turn{searching(mails)}, check: says(`{"matches":["mail_1","mail_2","mail_3"],"already_loaded":["mail_0"]}`),
-		},
+		{name: "what is always listed is seen", config: alwaysFirst, dynamic: testtools.EchoTools(six...),
+			turns: []turn{searching(mails)}, check: says(`{"matches":["mail_1","mail_2","mail_3"],"already_loaded":["mail_0"]}`)},
 		{
 			name: "a tool that MaxLoaded took away is shown again", config: atMostThree, dynamic: testtools.EchoTools(six...),
 			turns: []turn{searching(mails), selecting("mail_3,mail_4,mail_5"), searching(mails)},
@@ -536,11 +529,11 @@ func TestNothingTwice(t *testing.T) {
 			check: says(shown(0, 1, 2)+"}", shown(3, 4, 5)+`,"already_loaded":["mail_0","mail_1","mail_2"]}`),
 		},
 		{
-			name:    "a definition that left the history is sent again",
+			name:    "a definition that left the history is sent again; one whose result lost its name is not",
 			config:  dispatch(func(c *toolsearch.Config) { c.Index, c.Unloaded = toolsearch.BM25, toolsearch.UnloadedRefuse }),
 			dynamic: testtools.EchoTools(six...), turns: []turn{searching(mails)},
 			history: []message{userSays("Mail?"), modelCalls(called("h", "tool_search", mails)),
-				toolSays("h", "tool_search", shown(1)+"}"), modelCalls(called("i", "tool_search", mails)), toolSays("i", "tool_search", "[cleared]")},
+				toolSays("h", "", shown(1)+"}"), modelCalls(called("i", "tool_search", mails)), toolSays("i", "tool_search", "[cleared]")},
 			check: says(shown(1)+"}", "[cleared]", shown(0, 2, 3)+`,"already_loaded":["mail_1"]}`),
 		},
 		{
