@@ -116,8 +116,8 @@ func copiesOf(docs []search.Document) map[int][]int {
 
 // chooseCopies chooses which of several copies among the matches of a query an answer has, and reports whether a match is
 // another: one that an earlier query found, one that is visible, or else that of the earliest group. But one that scores
-// far more is on the server that the query means.
-func (c scope) chooseCopies(matches []Match) (hasCopy bool) {
+// far more, or whose server the query names, is on the server that the query means.
+func (c scope) chooseCopies(matches []Match, q search.Query) (hasCopy bool) {
 	if c.chosen == nil {
 		return false
 	}
@@ -141,6 +141,17 @@ func (c scope) chooseCopies(matches []Match) (hasCopy bool) {
 			best[first], c.chosen[first] = m.Score, doc
 		} else if m.Score >= gapRatio*score && rank(first, doc) < rank(first, c.chosen[first]) {
 			c.chosen[first] = doc
+		}
+	}
+	for first := range best {
+		of, known := earlier[first]
+		isBeyond := func(doc int) bool { // the limit
+			return (known && of == doc || c.isShown(doc)) && q.Allows(doc) && c.has(doc) && !isAmong(matches, c.docs[doc].Name)
+		}
+		chosen, copies := c.chosen[first], c.copies()[first]
+		isNamed := strings.Contains(naming.Fold(q.Text), naming.Fold(c.docs[chosen].Namespace))
+		if at := slices.IndexFunc(copies, isBeyond); at >= 0 && !isNamed && !c.isShown(chosen) {
+			c.chosen[first] = copies[at]
 		}
 	}
 	return slices.ContainsFunc(matches, func(m Match) bool { return c.isCopy(c.byName[m.Info.Name]) })

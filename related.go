@@ -25,6 +25,7 @@ const (
 	useShare      = 0.5 // what co-use adds to a score at most, as a share of the best
 	requestShare  = 0.3 // what the request adds at most, likewise
 	longRequest   = 75  // words; each of several queries asks for a part of a longer one
+	quotes        = "'\"`‘’“”"
 )
 
 // evidence is what speaks for documents besides the query.
@@ -69,9 +70,9 @@ func strongest(of map[int]float64) []int {
 // found the same.
 func (c scope) requested(matches []Match, places int) (more []Match) {
 	for _, doc := range strongest(c.evidence.request) {
-		if c.isShown != nil && len(more) < places && c.isFree(doc, matches) {
-			more = append(more, Match{Info: c.docs[doc].Info})
-			c.chooseCopies(more[len(more)-1:])
+		m := []Match{{Info: c.docs[doc].Info}}
+		if c.isShown != nil && len(more) < places && c.isFree(doc, matches) && !c.chooseCopies(m, search.Query{}) {
+			more = append(more, m...)
 		}
 	}
 	return more
@@ -79,7 +80,7 @@ func (c scope) requested(matches []Match, places int) (more []Match) {
 
 // isFree reports whether a document may be named or sent besides the matches.
 func (c scope) isFree(doc int, matches []Match) bool {
-	return c.has(doc) && !c.isShown(doc) && !c.isCopy(doc) && len(withoutMatches([]string{c.docs[doc].Name}, matches)) > 0
+	return c.has(doc) && (c.isShown == nil || !c.isShown(doc)) && !c.isCopy(doc) && !isAmong(matches, c.docs[doc].Name)
 }
 
 // relatedTo returns the names of tools that may be needed together with the matches of a query. Some are called together
@@ -121,18 +122,22 @@ func (c scope) withMentioned(matches []Match, limit int) []Match {
 		return matches
 	}
 	var mentioned []Match
-	isOutside := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	isOutside := func(r rune) bool {
+		return !strings.ContainsRune("_-"+quotes, r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) ||
+			unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) // no blank needs to follow a name
+	}
 	for _, m := range matches {
 		of := &c.docs[c.byName[m.Info.Name]]
 		prefix, texts := naming.Prefix(of.Name, of.Namespace), strings.Join(textsOf(of)[1:], "\n")
-		for word := range strings.FieldsFuncSeq(naming.Cut(texts, search.MaxDescriptionBytes), isOutside) {
-			doc, known := c.byName[word]
+		for quoted := range strings.FieldsFuncSeq(naming.Cut(texts, search.MaxDescriptionBytes), isOutside) {
+			word := strings.Trim(quoted, quotes)
+			doc, known := c.byName[prefix+word]
 			if !known {
-				doc, known = c.byName[prefix+word]
+				doc, known = c.byName[word]
 			}
-			isName := known && len(mentioned) < maxMentioned && (strings.ContainsAny(word, "_-") || strings.ToLower(word) != word) // not "search"
-			if isName && c.has(doc) && c.docs[doc].Namespace == of.Namespace && (c.isShown == nil || !c.isShown(doc)) &&
-				len(withoutMatches([]string{c.docs[doc].Name}, slices.Concat(matches, mentioned))) > 0 {
+			isName := len(word)+1 < len(quoted) || strings.ContainsAny(word, "_-") || strings.ToLower(word) != word // not search
+			if known && isName && len(mentioned) < maxMentioned && c.docs[doc].Namespace == of.Namespace &&
+				c.isFree(doc, slices.Concat(matches, mentioned)) {
 				mentioned = append(mentioned, Match{Info: c.docs[doc].Info})
 			}
 		}

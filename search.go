@@ -38,6 +38,8 @@ type trace struct {
 	related      []string           // names of tools that may be needed together with the matches
 	near         int                // matches of a fallback that were not returned, since others are nearer
 	ranked       int                // how many queries ask for more than tools by name
+	query        search.Query       // the last query, as it was read
+	demands      bool               // a query has required words or a namespace
 	foundBy      map[string]string  // of several queries, those that found a tool; nil for a single query
 }
 
@@ -107,7 +109,7 @@ func (c scope) filter() func(doc int) bool {
 // When the time of limited is up, the result is what was found by then, and the trace's failure says so. The error is a
 // failure that find could not recover from, or that of ctx.
 func (c scope) find(ctx, limited context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
-	lists, selected := make([][]Match, 0, 1), [][]Match(nil)
+	lists, ranked, selected := make([][]Match, 0, 1), make([][]Match, 0, 1), [][]Match(nil)
 	var missed []string // keywords of the queries that found nothing
 	var trace trace
 	result := &Result{}
@@ -123,8 +125,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if list, ok := c.namesIn(text); ok {
 			matches, missing := c.selectNames(list)
 			blank = blank && len(matches)+len(missing) == 0
-			lists, places = append(lists, matches), places+len(matches)
-			selected = append(selected, matches)
+			lists, selected = append(lists, matches), append(selected, matches)
 			result.Total += len(matches)
 			result.NotFound = append(result.NotFound, missing...)
 			continue
@@ -150,7 +151,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			missed = append(missed, search.ParseQuery(text).Keywords...)
 		}
 		matches = c.placed(limited, matches, text, namespace, c.limit(limit), &trace)
-		if lists = append(lists, matches); len(queries) > 1 {
+		if lists, ranked = append(lists, matches), append(ranked, matches); len(queries) > 1 {
 			trace.found(matches, text)
 		}
 		result.Total, places = result.Total+total, places+len(matches)
@@ -159,7 +160,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		delete(trace.foundBy, m.Info.Name)
 	}
 	result.Matches = interleaved(lists)
-	if free := places - len(result.Matches); free > 0 && !c.cutsOff {
+	if free := places - len(interleaved(ranked)); free > 0 && !c.cutsOff && !trace.demands {
 		result.Matches = append(result.Matches, c.requested(result.Matches, free)...)
 	}
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
@@ -179,7 +180,8 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 // placed returns the matches of one query that get places: not those whose definitions the model sees already, nor further
 // copies, for which it asks for others. Tools that a match mentions come behind it.
 func (c scope) placed(ctx context.Context, matches []Match, text, namespace string, limit int, t *trace) []Match {
-	if shown, hasCopy := c.alreadyShown(matches), c.chooseCopies(matches); len(shown) > 0 || hasCopy {
+	found, hasCopy := matches, c.chooseCopies(matches, t.query)
+	if shown := c.alreadyShown(matches); len(shown) > 0 || hasCopy {
 		t.alreadyShown = append(t.alreadyShown, shown...)
 		again := c
 		again.only, again.best = t.first, matches[0].Score
@@ -189,14 +191,14 @@ func (c scope) placed(ctx context.Context, matches []Match, text, namespace stri
 				t.failure = cmp.Or(t.failure, err)
 				break
 			}
-			matches, hasCopy = others, c.chooseCopies(others) // in the free places may be further copies
+			matches, hasCopy = others, c.chooseCopies(others, t.query) // in the free places may be further copies
 		}
 		matches = slices.DeleteFunc(slices.Clone(matches), func(m Match) bool {
 			return slices.Contains(shown, m.Info.Name) || c.isCopy(c.byName[m.Info.Name])
 		})
 	}
 	matches = c.withMentioned(matches, limit)
-	t.copies = append(t.copies, c.otherCopies(matches)...)
+	t.copies = append(t.copies, c.otherCopies(slices.Concat(matches, found))...)
 	if c.isShown != nil && len(matches) > 0 {
 		t.related = append(t.related, c.relatedTo(matches)...)
 	}
@@ -281,6 +283,9 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 			continue
 		}
 		q, err := c.read(reader, text, namespace, places, isOther)
+		if c.only == "" {
+			t.query, t.demands = q, t.demands || q.Namespace != "" || len(q.Required) > 0
+		}
 		var a ranking
 		if err == nil {
 			a, err = c.ask(ctx, s, q)
@@ -352,8 +357,7 @@ func (c scope) others(a ranking) (isOther func(doc int) bool, places int) {
 		return nil, 0
 	}
 	return func(doc int) bool {
-		return !slices.Contains(alone, docs[doc].Namespace) &&
-			!slices.ContainsFunc(matches, func(m Match) bool { return m.Info.Name == docs[doc].Name })
+		return !slices.Contains(alone, docs[doc].Namespace) && !isAmong(matches, docs[doc].Name)
 	}, a.query.Limit - kept
 }
 
@@ -388,10 +392,15 @@ func (c scope) beforeGap(matches []Match) int {
 	return len(matches)
 }
 
+// alreadyShown returns the names of the matches that the model sees already, or of their copies.
 func (c scope) alreadyShown(matches []Match) (names []string) {
 	for _, m := range matches {
-		if c.isShown != nil && c.isShown(c.byName[m.Info.Name]) {
-			names = append(names, m.Info.Name)
+		doc := c.byName[m.Info.Name]
+		if c.isCopy(doc) {
+			doc = c.chosen[c.copies()[doc][0]]
+		}
+		if c.isShown != nil && c.isShown(doc) {
+			names = append(names, c.docs[doc].Name)
 		}
 	}
 	return names
@@ -400,12 +409,15 @@ func (c scope) alreadyShown(matches []Match) (names []string) {
 // withoutMatches returns each name once, without those of the matches.
 func withoutMatches(names []string, matches []Match) (rest []string) {
 	for _, name := range names {
-		isMatch := slices.ContainsFunc(matches, func(m Match) bool { return m.Info.Name == name })
-		if !isMatch && !slices.Contains(rest, name) {
+		if !isAmong(matches, name) && !slices.Contains(rest, name) {
 			rest = append(rest, name)
 		}
 	}
 	return rest
+}
+
+func isAmong(matches []Match, name string) bool {
+	return slices.ContainsFunc(matches, func(m Match) bool { return m.Info.Name == name })
 }
 
 // A ranking is a query and what a searcher found by it.

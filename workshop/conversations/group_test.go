@@ -513,55 +513,41 @@ func TestCopies(t *testing.T) {
 	})
 	const create, others = `{"query":"create issue","max_results":1}`, `,"same_tool_on_other_servers":["staging__create_issue","old__create-issue"`
 	playAll(t, []conversation{
-		{
-			name: "one place for all", config: by(toolsearch.BM25), turns: []turn{searching(`{"query":"issue","max_results":6}`)},
+		{name: "one place for all", config: by(toolsearch.BM25), turns: []turn{searching(`{"query":"issue","max_results":6}`)},
 			check: says(`{"matches":["prod__create_issue","prod__close_issue","prod__assign_issue","staging__assign_issue","old__close_issue"]` +
-				others + `,"staging__close_issue"]}`),
-		},
-		{
-			name: "a place for another", config: by(toolsearch.BM25), turns: []turn{searching(`{"query":"create issue","max_results":2}`)},
-			check: says(`{"matches":["prod__create_issue","prod__close_issue"]` + others + `,"staging__close_issue"]}`),
-		},
-		{
-			name: "a visible one", config: by(toolsearch.BM25),
-			turns: []turn{selecting("old__create-issue"), searching(`{"query":"create issue","max_results":3}`)},
-			check: says(`{"matches":["old__create-issue"]}`, `{"matches":["prod__close_issue","prod__assign_issue","staging__assign_issue"],"already_loaded":["old__create-issue"],`+
-				`"same_tool_on_other_servers":["staging__close_issue"]}`),
-		},
-		{
-			name: "one that the query names", config: by(toolsearch.BM25),
+				others + `,"staging__close_issue"]}`)},
+		{name: "a place for another", config: by(toolsearch.BM25), turns: []turn{searching(`{"query":"create issue","max_results":2}`)},
+			check: says(`{"matches":["prod__create_issue","prod__close_issue"]` + others + `,"staging__close_issue"]}`)},
+		{name: "a visible one", config: by(toolsearch.BM25),
+			turns: []turn{selecting("old__create-issue"), searching(create), searching(`{"query":"create issue","max_results":3}`)},
+			check: says(`{"matches":["old__create-issue"]}`,
+				`{"matches":["prod__close_issue"],"already_loaded":["old__create-issue"],"same_tool_on_other_servers":["staging__close_issue","prod__create_issue","staging__create_issue"]}`,
+				`{"matches":["prod__assign_issue","staging__assign_issue","old__close_issue"],"already_loaded":["old__create-issue"],`+
+					`"same_tool_on_other_servers":["prod__create_issue","staging__create_issue"]}`)},
+		{name: "one that the query names", config: by(toolsearch.BM25),
 			turns: []turn{searching(`{"query":"staging__create_issue","max_results":3}`)},
 			check: says(`{"matches":["staging__create_issue","staging__close_issue","staging__assign_issue"],` +
-				`"same_tool_on_other_servers":["prod__create_issue","old__create-issue","prod__close_issue"]}`),
-		},
-		{
-			name: "a server that the query names", config: by(toolsearch.BM25),
+				`"same_tool_on_other_servers":["prod__create_issue","old__create-issue","prod__close_issue"]}`)},
+		{name: "a server that the query names", config: by(toolsearch.BM25),
 			turns: []turn{searching(`{"query":"staging create issue","max_results":3}`)},
 			check: says(`{"matches":["staging__create_issue","staging__close_issue","staging__assign_issue"],` +
-				`"same_tool_on_other_servers":["prod__create_issue","old__create-issue","prod__close_issue"]}`),
-		},
+				`"same_tool_on_other_servers":["prod__create_issue","old__create-issue","prod__close_issue"]}`)},
 		{
 			name: "a Filter and what is always loaded", config: always, turns: []turn{searching(create)}, check: says(`{"matches":[` + definitionOf("staging__create_issue", "Creates an issue") + `],"same_tool_on_other_servers":["old__create-issue"]}`),
 		},
-		{
-			name: "one server", config: by(toolsearch.BM25),
+		{name: "one server", config: by(toolsearch.BM25),
 			turns: []turn{
 				selecting("prod__create_issue"), searching(`{"query":"staging: create issue","max_results":1}`),
 				searching(`{"query":"+old create","max_results":1}`),
 			},
 			check: says(`{"matches":["prod__create_issue"]}`,
 				`{"matches":["staging__create_issue"],"same_tool_on_other_servers":["prod__create_issue","old__create-issue"]}`,
-				`{"matches":["old__create-issue"],"same_tool_on_other_servers":["prod__create_issue","staging__create_issue"]}`),
-		},
-		{
-			name: "what a Filter leaves", config: filtered, turns: []turn{searching(create)},
-			check: says(`{"matches":["staging__create_issue"],"same_tool_on_other_servers":["old__create-issue"]}`),
-		},
-		{
-			name: "several queries", config: by(toolsearch.BM25),
+				`{"matches":["old__create-issue"],"same_tool_on_other_servers":["prod__create_issue","staging__create_issue"]}`)},
+		{name: "what a Filter leaves", config: filtered, turns: []turn{searching(create)},
+			check: says(`{"matches":["staging__create_issue"],"same_tool_on_other_servers":["old__create-issue"]}`)},
+		{name: "several queries", config: by(toolsearch.BM25),
 			turns: []turn{searching(`{"query":"create issue","queries":["issue create","staging: create"],"max_results":1}`)},
-			check: says(`{"matches":["prod__create_issue","staging__create_issue"],"same_tool_on_other_servers":["old__create-issue"]}`),
-		},
+			check: says(`{"matches":["prod__create_issue","staging__create_issue"],"same_tool_on_other_servers":["old__create-issue"]}`)},
 		{name: "without an Index, as Eino's package", config: by(nil), turns: []turn{searching(create)}, check: says(`{"matches":["prod__create_issue"]}`)},
 		{
 			name: "with definitions", config: dispatch(func(c *toolsearch.Config) { c.Groups = servers }), turns: []turn{searching(create)},

@@ -459,18 +459,18 @@ func TestProtocolRanked(t *testing.T) {
 // A tool that a match names in its description or in a parameter comes along, if it is of the same server.
 func TestToolsThatMatchesName(t *testing.T) {
 	docs := &testtools.PlainTool{Of: &schema.ToolInfo{Name: "lib__get_docs", Desc: "Fetches documentation", ParamsOneOf: schema.NewParamsOneOfByParams(
-		map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "From resolve-id or listAll; other_tool and mail are elsewhere."}})}}
-	tools := append(testtools.EchoTools("lib__resolve-id: Finds a number, see get_docs", "lib__listAll: Says all numbers", "lib__drop: Drops",
-		"other_tool: Another", "mail: Mails"), docs)
+		map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "先调用resolve-id或者 'list' first; drop, other_tool and mail are elsewhere."}})}}
+	tools := append(testtools.EchoTools("lib__resolve-id: Finds a number, see get_docs", "lib__list: Says all numbers", "lib__drop: Drops",
+		"other_tool: Another", "mail: Mails", "resolve-id: Another"), docs)
 	search := []turn{searching(`{"query":"fetch documentation"}`), searching(`{"query":"fetch documentation"}`)}
 	one := []turn{searching(`{"query":"fetch documentation","max_results":1}`)}
 	bm25, filtered := toolsearch.Config{Index: toolsearch.BM25}, toolsearch.Config{Index: toolsearch.BM25}
-	filtered.Filter = toolsearch.FilterTools(nil, []string{"lib__get_docs", "lib__listAll"})
-	both := "tool_search lib__get_docs lib__resolve-id lib__listAll"
+	filtered.Filter = toolsearch.FilterTools(nil, []string{"lib__get_docs", "lib__list"})
+	both := "tool_search lib__get_docs lib__resolve-id lib__list"
 	playAll(t, []conversation{
 		{name: "once", dynamic: tools, config: bm25, turns: search, saw: []string{"tool_search", both, both}},
 		{name: "no tool that the request may not see", dynamic: tools, config: filtered,
-			turns: search[:1], saw: []string{"tool_search", "tool_search lib__get_docs lib__listAll"}},
+			turns: search[:1], saw: []string{"tool_search", "tool_search lib__get_docs lib__list"}},
 		{name: "within the limit", dynamic: tools, config: bm25, turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
 		{name: "not in Eino's own answers", dynamic: tools, turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
 	})
