@@ -482,6 +482,7 @@ func TestToolsAsTheyAreDefined(t *testing.T) {
 	assert.Equal(t, definition, string(made.Definition()))
 	for wrong, want := range map[string]string{
 		`{"name": 5}`: "without a name", `{"name": "a", "inputSchema": {"type": 5}}`: `the schema of "a" cannot be read`,
+		`{"name": "b", "inputSchema": {"properties": {"x": {"type": null}}}}`: `the schema of "b" cannot be read`,
 	} {
 		_, err := (&server{}).toolOf(json.RawMessage(wrong)).Info(t.Context())
 		assert.ErrorContains(t, err, want)

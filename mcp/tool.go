@@ -10,10 +10,10 @@ import (
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
-	"github.com/eino-contrib/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
 // Tools: from a server's definition to Eino's, and from a result to the text that the model reads.
@@ -58,12 +58,12 @@ func (s *server) toolOf(definition json.RawMessage) *remote {
 		return t
 	}
 	if raw := keys["inputSchema"]; raw != nil && string(raw) != "null" {
-		var params jsonschema.Schema
-		if err := json.Unmarshal(raw, &params); err != nil {
+		params, err := schemacheck.Read(raw)
+		if err != nil {
 			t.problem = fmt.Errorf("the schema of %q cannot be read: %w", info.Name, err)
 			return t
 		}
-		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(&params)
+		info.ParamsOneOf = schema.NewParamsOneOfByJSONSchema(params)
 	}
 	if title := cmp.Or(textIn(keys["title"]), textIn(annotations["title"])); title != "" {
 		info.Extra[extraTitle] = title
