@@ -31,8 +31,6 @@ import (
 	"sync/atomic"
 	"weak"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/search"
 )
@@ -44,9 +42,10 @@ type Lock struct {
 	reading   sync.Mutex // held while the file is read, so that the newest content stays
 	current   atomic.Pointer[approved]
 
-	mu       sync.RWMutex
+	verdicts sync.Map // weak.Pointer to an Info -> verdict
+
+	mu       sync.Mutex
 	reported map[sum]bool // findings
-	verdicts map[weak.Pointer[schema.ToolInfo]]verdict
 }
 
 // maxReported is how many findings are remembered. Beyond that, all are forgotten, and reported
@@ -60,7 +59,7 @@ const maxReported = 1 << 16
 // Missing tools, which File.Verify finds. It may be called concurrently; its panics are
 // ignored. Nil means no calls.
 func Open(path string, onBlocked func(ctx context.Context, f Finding)) (*Lock, error) {
-	l := &Lock{path: path, onBlocked: onBlocked, reported: make(map[sum]bool), verdicts: make(map[weak.Pointer[schema.ToolInfo]]verdict)}
+	l := &Lock{path: path, onBlocked: onBlocked, reported: make(map[sum]bool)}
 	if err := l.Reload(); err != nil {
 		return nil, err
 	}
@@ -95,10 +94,8 @@ func (l *Lock) Filter(ctx context.Context, doc search.Document) bool {
 	// thousand definitions takes longer than such a run should. A weak pointer to an Info keeps no
 	// definition in memory, and differs from a pointer to another Info in the same place.
 	a, key := l.current.Load(), weak.Make(doc.Info)
-	l.mu.RLock()
-	kept, known := l.verdicts[key]
-	l.mu.RUnlock()
-	if known && kept.by == a && kept.namespace == doc.Namespace {
+	value, _ := l.verdicts.Load(key)
+	if kept, known := value.(verdict); known && kept.by == a && kept.namespace == doc.Namespace {
 		return kept.passes
 	}
 	finding, passes := a.judge(&doc)
@@ -108,19 +105,10 @@ func (l *Lock) Filter(ctx context.Context, doc search.Document) bool {
 	if doc.Info == nil {
 		return passes
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, known := l.verdicts[key]; !known {
-		runtime.AddCleanup(doc.Info, l.forget, key)
+	if _, known := l.verdicts.Swap(key, verdict{a, doc.Namespace, passes}); !known {
+		runtime.AddCleanup(doc.Info, l.verdicts.Delete, any(key))
 	}
-	l.verdicts[key] = verdict{a, doc.Namespace, passes}
 	return passes
-}
-
-func (l *Lock) forget(key weak.Pointer[schema.ToolInfo]) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.verdicts, key)
 }
 
 // And returns a Filter that passes the tools that both Filter and next pass. next is asked only
