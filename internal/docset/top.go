@@ -1,6 +1,9 @@
 package docset
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A Top keeps the best of many scored tools. Of tools with equal scores, the lower number is better.
 type Top struct {
@@ -27,17 +30,6 @@ func NewTop(limit, n int, items []Scored) Top {
 	return Top{limit: limit, Items: items[:0]}
 }
 
-// BestFirst orders the better tool first.
-func BestFirst(a, b Scored) int {
-	switch {
-	case a.Score > b.Score:
-		return -1
-	case a.Score < b.Score:
-		return 1
-	}
-	return int(a.Number) - int(b.Number)
-}
-
 // Wants reports whether Add would keep the tool, for now.
 func (t *Top) Wants(score float64, number int32) bool {
 	return score > t.floor.Score || score == t.floor.Score && number < t.floor.Number
@@ -56,7 +48,7 @@ func (t *Top) Add(score float64, number int32) {
 
 // Best returns the best tools so far, the best first.
 func (t *Top) Best() []Scored {
-	slices.SortFunc(t.Items, BestFirst)
+	slices.SortFunc(t.Items, func(a, b Scored) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Number, b.Number)) })
 	if len(t.Items) >= t.limit {
 		t.Items = t.Items[:t.limit]
 		t.floor = t.Items[t.limit-1]
