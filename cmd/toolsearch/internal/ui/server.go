@@ -116,9 +116,7 @@ func guarded(handler http.Handler, host, token string, methods []string) http.Ha
 			header.Set("Location", "/"+token+"/")
 			w.WriteHeader(http.StatusSeeOther)
 		default:
-			inner := r.Clone(r.Context())
-			inner.URL.Path, inner.URL.RawPath = "/"+rest, ""
-			handler.ServeHTTP(w, inner)
+			http.StripPrefix("/"+token, handler).ServeHTTP(w, r)
 		}
 	})
 }
