@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
+	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/internal/wording"
 	"github.com/eino-toolsearch/toolsearch/search"
@@ -430,24 +430,17 @@ type ranking struct {
 
 // read reads a text as a searcher does, or by the common rule for nil. allowed may be nil. A panic is a failure.
 func (c scope) read(s search.Searcher, text, namespace string, limit int, allowed func(doc int) bool) (q search.Query, err error) {
-	defer failed(&err)
+	defer foreign.Recover(&err)
 	q = c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.filter()), allowed)
 	q.Limit = limit
 	return q, nil
-}
-
-// failed turns a panic of foreign code into an error. To defer a closure would cost every search an allocation.
-func failed(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("panic: %v", p)
-	}
 }
 
 // ask asks one searcher. The scope applies in addition to q.Allowed: a Restricter is asked as if the scope were the
 // catalog, any other searcher through q.Allowed, and once more without a limit if it does not keep to that. A panic is
 // a failure.
 func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ranking, err error) {
-	defer failed(&err)
+	defer foreign.Recover(&err)
 	a.query = q
 	places := q.Limit
 	if c.evidence.orders() && places > 0 {

@@ -14,12 +14,15 @@ import (
 
 // Guard calls f and turns a panic into an error.
 func Guard[T any](f func() (T, error)) (result T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer Recover(&err)
 	return f()
+}
+
+// Recover, deferred, turns a panic into an error. A caller of Guard makes a closure, which may cost an allocation.
+func Recover(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v", p)
+	}
 }
 
 // ErrorText returns the text of an error: "" for nil, and the error's type if its Error panics.
