@@ -588,8 +588,7 @@ func TestTextsFitTheReminder(t *testing.T) {
 						}
 					}
 					assert.NotRegexp(t, form.forbidden, texts.String())
-					taught := form.taught && protocol != toolsearch.ProtocolRanked // which ranks sentences
-					assert.Equal(t, taught, strings.Contains(texts.String(), "`github: close issue`"), texts.String())
+					assert.Equal(t, form.taught, strings.Contains(texts.String(), "`github: close issue`"), texts.String())
 				})
 			}
 		}
