@@ -83,7 +83,7 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 		return
 	}
 	isBeside := func(r rune) bool { return isNameDecoration(r) || strings.ContainsRune(",，、;；", r) }
-	if name := strings.TrimFunc(text, isBeside); name != "" {
+	if name := naming.Cut(strings.TrimFunc(text, isBeside), naming.MaxBytes); name != "" {
 		s.lookups++
 		if !slices.Contains(s.missing, name) {
 			s.missing = append(s.missing, name)

@@ -211,8 +211,9 @@ func (h *host) search(
 
 // fit writes an answer that has room, with as many matches as fit it and at least the best, and with some of the names.
 func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) string) (text string) {
+	most := max(1, h.room(r)/4/naming.MaxBytes)
 	for _, names := range [...]*[]string{&result.NotFound, &t.alreadyShown, &t.copies} {
-		*names = trimNames(*names, h.room(r)/8)
+		*names = (*names)[:min(len(*names), most)]
 	}
 	all, message := result.Matches, result.Message
 	isLong := func(n int) bool {
@@ -236,18 +237,6 @@ func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) s
 
 // room returns the bytes for one answer: the calls of one message divide the budget evenly.
 func (h *host) room(r *run) int { return h.budget / r.notebook.Answers() }
-
-// trimNames returns as many names as fit the budget, but at least one.
-func trimNames(names []string, budget int) []string {
-	size := 0
-	for i, name := range names {
-		names[i] = naming.Cut(name, naming.MaxBytes)
-		if size += len(toJSON(names[i])) + 1; size > budget && i > 0 {
-			return names[:i]
-		}
-	}
-	return names
-}
 
 // definitionOf returns a definition that fits so many bytes. The parameters take at most half of them.
 func definitionOf(info *schema.ToolInfo, budget int) definition {
