@@ -121,37 +121,33 @@ func (c scope) chooseCopies(matches []Match, q search.Query) (hasCopy bool) {
 	if c.chosen == nil {
 		return false
 	}
-	earlier, best := maps.Clone(c.chosen), make(map[int]float64)
-	rank := func(first, doc int) int { // the less, the better
-		if of, known := earlier[first]; known && of == doc {
-			return doc - 2*len(c.docs)
-		} else if c.isShown(doc) {
-			return doc - len(c.docs)
-		}
-		return doc
+	earlier, scores, decided := maps.Clone(c.chosen), make(map[int]float64), make(map[int]bool)
+	for _, m := range matches {
+		scores[c.byName[m.Info.Name]] = m.Score
 	}
 	for _, m := range matches {
-		doc := c.byName[m.Info.Name]
-		copies := c.copies()[doc]
-		if copies == nil {
+		best := c.byName[m.Info.Name]
+		copies := c.copies()[best]
+		if copies == nil || decided[copies[0]] {
 			continue
 		}
-		first := copies[0]
-		if score, found := best[first]; !found {
-			best[first], c.chosen[first] = m.Score, doc
-		} else if m.Score >= gapRatio*score && rank(first, doc) < rank(first, c.chosen[first]) {
-			c.chosen[first] = doc
+		first, server := copies[0], naming.Fold(c.docs[best].Namespace)
+		rank := func(doc int) int { // the less, the better
+			if of, known := earlier[first]; known && of == doc {
+				return doc - 2*len(c.docs)
+			} else if c.isShown(doc) {
+				return doc - len(c.docs)
+			}
+			return doc
 		}
-	}
-	for first := range best {
-		of, known := earlier[first]
-		isBeyond := func(doc int) bool { // the limit
-			return (known && of == doc || c.isShown(doc)) && q.Allows(doc) && c.has(doc) && !isAmong(matches, c.docs[doc].Name)
-		}
-		chosen, copies := c.chosen[first], c.copies()[first]
-		isNamed := strings.Contains(naming.Fold(q.Text), naming.Fold(c.docs[chosen].Namespace))
-		if at := slices.IndexFunc(copies, isBeyond); at >= 0 && !isNamed && !c.isShown(chosen) {
-			c.chosen[first] = copies[at]
+		isMeant := server != "" && strings.Contains(naming.Fold(q.Text), server)
+		decided[first], c.chosen[first] = true, best
+		for _, doc := range copies {
+			score, isMatch := scores[doc]
+			isBeyond := !isMatch && rank(doc) < 0 && !isMeant && c.has(doc) && q.Allows(doc) // the limit
+			if (isBeyond || isMatch && score >= gapRatio*m.Score) && rank(doc) < rank(c.chosen[first]) {
+				c.chosen[first] = doc
+			}
 		}
 	}
 	return slices.ContainsFunc(matches, func(m Match) bool { return c.isCopy(c.byName[m.Info.Name]) })
