@@ -1,6 +1,7 @@
 package nativetest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -27,33 +28,49 @@ type adapter[M adk.MessageType] struct {
 	new  func(ctx context.Context, url string) (model.BaseModel[M], error)
 }
 
-// anchoring is a client whose transport takes the models of these tests for such as accept definitions in the
+// anchoring is a transport that takes the models of these tests for such as accept definitions in the
 // conversation. Requests of other protocols pass it as they are.
-func anchoring() *http.Client {
-	return &http.Client{Transport: toolsearch.AnchoredTransport(nil, "gpt", "claude", provider.Outdated)}
+func anchoring() http.RoundTripper {
+	return toolsearch.AnchoredTransport(nil, "gpt", "claude", provider.Outdated)
 }
 
 const key = "no key, the server is a script"
 
-var messageAdapters = []adapter[*schema.Message]{
-	{"claude", provider.Messages, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-		return claude.NewChatModel(ctx, &claude.Config{BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000, HTTPClient: anchoring()})
-	}},
-	{"openai", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-		return openai.NewChatModel(ctx, &openai.ChatModelConfig{BaseURL: url, APIKey: key, Model: "gpt", HTTPClient: anchoring()})
-	}},
+// sending returns the adapters with transports of their own, and once more the one that sets breakpoints. "" as the name of the
+// model means the usual ones.
+func sending(through func() http.RoundTripper, name string) (chat []adapter[*schema.Message], agentic []adapter[*schema.AgenticMessage]) {
+	client := func() *http.Client { return &http.Client{Transport: through()} }
+	gpt := cmp.Or(name, "gpt")
+	claudes := func(cache *claude.CacheControl) func(context.Context, string) (model.BaseModel[*schema.Message], error) {
+		return func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
+			return claude.NewChatModel(ctx, &claude.Config{
+				BaseURL: &url, APIKey: key, Model: cmp.Or(name, "claude"), MaxTokens: 1000, HTTPClient: client(), AutoCacheControl: cache,
+			})
+		}
+	}
+	chat = []adapter[*schema.Message]{
+		{"claude", provider.Messages, claudes(nil)},
+		{"openai", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
+			return openai.NewChatModel(ctx, &openai.ChatModelConfig{BaseURL: url, APIKey: key, Model: gpt, HTTPClient: client()})
+		}},
+		{"caching claude", provider.Messages, claudes(&claude.CacheControl{})},
+	}
+	// agenticopenai's chat completions model has a type of its own, different from the Responses model's.
+	agentic = []adapter[*schema.AgenticMessage]{
+		{"agenticopenai", provider.Responses, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
+			return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: gpt, HTTPClient: client()})
+		}},
+		{"agenticopenai-chat", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
+			return agenticopenai.NewChatModel(ctx, &agenticopenai.ChatConfig{BaseURL: url, APIKey: key, Model: gpt, HTTPClient: client()})
+		}},
+	}
+	return chat, agentic
 }
 
-// agenticopenai's chat completions model has a type of its own, different from the Responses
-// model's.
-var agenticAdapters = []adapter[*schema.AgenticMessage]{
-	{"agenticopenai", provider.Responses, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
-		return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: "gpt", HTTPClient: anchoring()})
-	}},
-	{"agenticopenai-chat", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
-		return agenticopenai.NewChatModel(ctx, &agenticopenai.ChatConfig{BaseURL: url, APIKey: key, Model: "gpt", HTTPClient: anchoring()})
-	}},
-}
+var (
+	chatAdapters, agenticAdapters = sending(anchoring, "")
+	messageAdapters               = chatAdapters[:2:2]
+)
 
 // raceDetector says that the tests run with -race.
 var raceDetector bool

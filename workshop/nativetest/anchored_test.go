@@ -13,11 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/cloudwego/eino-ext/components/model/agenticopenai"
-	"github.com/cloudwego/eino-ext/components/model/claude"
-	"github.com/cloudwego/eino-ext/components/model/openai"
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -30,34 +26,6 @@ import (
 )
 
 // ProtocolAnchored on the wire: what the providers' caches see, and what happens where definitions cannot move.
-
-// sending returns the adapters with transports and a model of their own, and once more the one that sets breakpoints.
-func sending(through func() http.RoundTripper, name string) (chat []adapter[*schema.Message], agentic []adapter[*schema.AgenticMessage]) {
-	client := func() *http.Client { return &http.Client{Transport: through()} }
-	claudes := func(cache *claude.CacheControl) func(context.Context, string) (model.BaseModel[*schema.Message], error) {
-		return func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-			return claude.NewChatModel(ctx, &claude.Config{
-				BaseURL: &url, APIKey: key, Model: name, MaxTokens: 1000, HTTPClient: client(), AutoCacheControl: cache,
-			})
-		}
-	}
-	chat = []adapter[*schema.Message]{
-		{"claude", provider.Messages, claudes(nil)},
-		{"caching claude", provider.Messages, claudes(&claude.CacheControl{})},
-		{"openai", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-			return openai.NewChatModel(ctx, &openai.ChatModelConfig{BaseURL: url, APIKey: key, Model: name, HTTPClient: client()})
-		}},
-	}
-	agentic = []adapter[*schema.AgenticMessage]{
-		{"agenticopenai", provider.Responses, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
-			return agenticopenai.NewResponsesModel(ctx, &agenticopenai.ResponsesConfig{BaseURL: url, APIKey: key, Model: name, HTTPClient: client()})
-		}},
-		{"agenticopenai-chat", provider.Chat, func(ctx context.Context, url string) (model.BaseModel[*schema.AgenticMessage], error) {
-			return agenticopenai.NewChatModel(ctx, &agenticopenai.ChatConfig{BaseURL: url, APIKey: key, Model: name, HTTPClient: client()})
-		}},
-	}
-	return chat, agentic
-}
 
 // busy answers every request once with 429, and keeps what it gets.
 type busy struct {
@@ -108,17 +76,13 @@ func (p parts) InvokableRun(context.Context, *schema.ToolArgument, ...tool.Optio
 type scene struct {
 	name      string
 	transport func() http.RoundTripper // nil means AnchoredTransport
-	model     string
-	loaded    []string // by the Session
+	model     string                   // "" means one that it knows
+	loaded    []string                 // by the Session
 	history   []message
 	turns     []turn
 	callable  string // at the last request
 	problem   string // of the one FailureEvent; "" means that there is none, and that the tool list never changes
 	refused   int    // requests that the provider refused
-}
-
-func anchoredTransport() http.RoundTripper {
-	return toolsearch.AnchoredTransport(nil, "my*", provider.Outdated)
 }
 
 var (
@@ -138,7 +102,7 @@ var scenes = []scene{
 	{name: "an unknown model", model: "yours", turns: rounds, callable: everything, problem: "name it to AnchoredTransport"},
 	{name: "no transport", transport: func() http.RoundTripper { return http.DefaultTransport },
 		turns: rounds, callable: everything, problem: "do not pass AnchoredTransport"},
-	{name: "signed", transport: func() http.RoundTripper { return signing{anchoredTransport()} },
+	{name: "signed", transport: func() http.RoundTripper { return signing{anchoring()} },
 		turns: rounds, callable: everything, problem: "do not pass AnchoredTransport"},
 }
 
@@ -146,10 +110,7 @@ func TestAnchored(t *testing.T) {
 	for _, s := range scenes {
 		for _, stream := range []bool{false, true} {
 			if s.transport == nil {
-				s.transport = anchoredTransport
-			}
-			if s.model == "" {
-				s.model = "my model"
+				s.transport = anchoring
 			}
 			chat, agentic := sending(s.transport, s.model)
 			for _, a := range chat {
@@ -213,7 +174,7 @@ func checkExtends(t *testing.T, requests []provider.Request) {
 func TestAnchoredRetries(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		b := &busy{}
-		chat, agentic := sending(func() http.RoundTripper { return toolsearch.AnchoredTransport(b, "my model") }, "my model")
+		chat, agentic := sending(func() http.RoundTripper { return toolsearch.AnchoredTransport(b, "gpt", "claude") }, "")
 		for _, a := range chat {
 			t.Run(a.name+"/"+title(false, stream), func(t *testing.T) { testAnchoredRetries(t, a, b, stream) })
 		}
@@ -489,14 +450,12 @@ func TestAnchoredBehindResultAndQuestion(t *testing.T) {
 // A model that takes no definitions gets as many tools as MaxLoaded says, from its first request on.
 func TestAnchoredListOfAnotherModel(t *testing.T) {
 	a := messageAdapters[1]
+	others, _ := sending(anchoring, "other")
 	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Limits: toolsearch.Limits{MaxLoaded: 1}}}
 	server := provider.New(t, a.api, calls(selecting("get_weather")), calls(selecting("send_mail")), say, say)
-	other := testtools.Must(openai.NewChatModel(t.Context(), &openai.ChatModelConfig{
-		BaseURL: server.URL, APIKey: key, Model: "other", HTTPClient: &http.Client{Transport: toolsearch.AnchoredTransport(nil)},
-	}))(t)
 	ctx, history := toolsearch.WithLoaded(t.Context()), input[*schema.Message](s)
 	said := testtools.Must(drain(newRunner(t, a.model(t, server), s).Run(ctx, history)))(t)
-	_, err := drain(newRunner[*schema.Message](t, other, s).Run(ctx, slices.Concat(history, said, history)))
+	_, err := drain(newRunner(t, others[1].model(t, server), s).Run(ctx, slices.Concat(history, said, history)))
 	require.NoError(t, err)
 	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false, []string{"", "get_weather", "get_weather send_mail", "send_mail"})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cloudwego/eino-ext/components/tool/mcp/officialmcp"
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -206,12 +207,12 @@ func TestDispatchKeepsTheBytesOfTools(t *testing.T) {
 		calls(search(`{"query":"weather"}`)), calls(through("get_weather", `{"city":"Rome"}`), selecting("send_mail")),
 		calls(through("send_mail", `{"city":7}`), through("send_male", `{}`)), calls(through("send_mail", `{}`)), provider.Say("Done."),
 	}
-	for _, a := range messageAdapters {
-		t.Run(a.name+"/dispatch", func(t *testing.T) { testBytesOfTools(t, a, dispatch, turns, "send_mail ran with") })
-	}
-	for _, a := range agenticAdapters {
-		t.Run(a.name+"/dispatch", func(t *testing.T) { testBytesOfTools(t, a, dispatch, turns, "send_mail ran with") })
-	}
+	onEvery(t, func(t *testing.T, a adapter[*schema.Message]) {
+		testBytesOfTools(t, a, dispatch, turns, "send_mail ran with")
+	},
+		func(t *testing.T, a adapter[*schema.AgenticMessage]) {
+			testBytesOfTools(t, a, dispatch, turns, "send_mail ran with")
+		})
 	references := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolNativeReferences}, static: true}
 	t.Run("claude/references", func(t *testing.T) {
 		testBytesOfTools(t, messageAdapters[0], references, []turn{
@@ -243,12 +244,7 @@ func testBytesOfTools[M adk.MessageType](t *testing.T, a adapter[M], s setup, tu
 // TestSameBytesWhateverTheOrderOfASchema: ten replicas, whose Source is eino-ext's adapter of MCP, send the same bytes, and ten runs of one make one
 // catalog. The adapter gives the keys of a schema another order each time.
 func TestSameBytesWhateverTheOrderOfASchema(t *testing.T) {
-	for _, a := range messageAdapters {
-		t.Run(a.name, func(t *testing.T) { testOrderOfASchema(t, a) })
-	}
-	for _, a := range agenticAdapters {
-		t.Run(a.name, func(t *testing.T) { testOrderOfASchema(t, a) })
-	}
+	onEvery(t, testOrderOfASchema[*schema.Message], testOrderOfASchema[*schema.AgenticMessage])
 }
 
 func testOrderOfASchema[M adk.MessageType](t *testing.T, a adapter[M]) {

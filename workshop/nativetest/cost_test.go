@@ -9,9 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudwego/eino-ext/components/model/claude"
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -28,11 +26,7 @@ import (
 // What a provider's prompt cache finds in the requests of real adapters, byte for byte. The files
 // testdata/cost/*.golden have the numbers.
 
-var cachingClaude = adapter[*schema.Message]{"claude", provider.Messages, func(ctx context.Context, url string) (model.BaseModel[*schema.Message], error) {
-	return claude.NewChatModel(ctx, &claude.Config{
-		BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000, AutoCacheControl: &claude.CacheControl{}, HTTPClient: anchoring(),
-	})
-}}
+var cachingClaude = adapter[*schema.Message]{"claude", provider.Messages, chatAdapters[2].new}
 
 // billed is the conversation that is billed: two tools of the quickstart, each searched for and
 // called twice, after some 2,000 tokens of history.

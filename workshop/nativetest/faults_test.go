@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cloudwego/eino-ext/components/model/claude"
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
@@ -138,7 +137,7 @@ func playFaults[M adk.MessageType](t *testing.T, a adapter[M], table []fault) (b
 			server := provider.New(t, a.api, answer)
 			m := a.model(t, server)
 			if f.patch {
-				m = any(patchedClaude(t, server.URL, f.cache)).(model.BaseModel[M])
+				m = any(patched[map[bool]int{true: 2}[f.cache]].model(t, server)).(model.BaseModel[M])
 			}
 			_, err := ask(m, f.messages, f.stream, f.options()...)
 			checkError(t, err, f.err)
@@ -181,18 +180,8 @@ func ask[M adk.MessageType](m model.BaseModel[M], messages []message, stream boo
 	return whole.GetMessage()
 }
 
-// patchedClaude is the claude adapter with a transport that adds the missing type, as a user
-// can do.
-func patchedClaude(t *testing.T, url string, cache bool) model.BaseModel[*schema.Message] {
-	t.Helper()
-	config := &claude.Config{
-		BaseURL: &url, APIKey: key, Model: "claude", MaxTokens: 1000, HTTPClient: &http.Client{Transport: searchToolType{}},
-	}
-	if cache {
-		config.AutoCacheControl = &claude.CacheControl{}
-	}
-	return testtools.Must(claude.NewChatModel(context.Background(), config))(t)
-}
+// patched are the claude adapters with a transport that adds the missing type, as a user can do.
+var patched, _ = sending(func() http.RoundTripper { return searchToolType{} }, "")
 
 type searchToolType struct{}
 

@@ -1,14 +1,11 @@
 package nativetest
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/eino-toolsearch/toolsearch"
@@ -28,10 +25,7 @@ func TestServerSearch(t *testing.T) {
 			})
 		}
 		t.Run("claude/"+title(static, false), func(t *testing.T) {
-			testServerSearch(t, adapter[*schema.Message]{name: "claude", api: provider.Messages,
-				new: func(_ context.Context, url string) (model.BaseModel[*schema.Message], error) {
-					return patchedClaude(t, url, false), nil
-				}}, static, false)
+			testServerSearch(t, patched[0], static, false)
 		})
 	}
 }
