@@ -83,7 +83,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case err != nil:
 	case response.StatusCode/100 == 3:
 		report = Report{Err: fmt.Errorf("%s redirects the request, and the list is what follows", r.URL.Host)}
-	case response.StatusCode == http.StatusBadRequest:
+	case response.StatusCode == http.StatusBadRequest && response.Body != nil:
 		words, isRefusal := w.refuses(response)
 		if !isRefusal {
 			break
