@@ -14,7 +14,7 @@ import (
 type Plan struct {
 	Search string // the search tool: a request whose list does not have it is another conversation
 	Tools  []Tool
-	Excess []string     // tools that the list loses if nothing moves
+	Excess []string     // tools that the list loses if nothing moves, but for those that the request demands
 	Now    At           // the end of the conversation
 	Ends   []End        // of the requests that this one goes on from
 	Report func(Report) // is called for every request of the conversation that the transport could read

@@ -65,7 +65,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	key := r.URL.Host + " " + b.model
 	moved, report := t.move(plan, w, b, key)
 	if len(plan.Excess) > 0 {
-		text = b.write(w, func(tool string) bool { return slices.Contains(plan.Excess, tool) }, nil, nil)
+		text = b.write(w, func(tool string) bool { return slices.Contains(plan.Excess, tool) && !b.demands(tool) }, nil, nil)
 		ordinary = withBody(r, text)
 		ordinary.Body = rest{ordinary.Body, r.Body}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -447,15 +448,19 @@ func TestAnchoredBehindResultAndQuestion(t *testing.T) {
 	}
 }
 
-// A model that takes no definitions gets as many tools as MaxLoaded says, from its first request on.
+// A model that takes no definitions gets as many tools as MaxLoaded says, from its first request on, and the one that it has to call.
 func TestAnchoredListOfAnotherModel(t *testing.T) {
 	a := messageAdapters[1]
 	others, _ := sending(anchoring, "other")
 	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Limits: toolsearch.Limits{MaxLoaded: 1}}}
-	server := provider.New(t, a.api, calls(selecting("get_weather")), calls(selecting("send_mail")), say, say)
+	server := provider.New(t, a.api, calls(selecting("get_weather")), calls(selecting("send_mail")), say, say, say)
 	ctx, history := toolsearch.WithLoaded(t.Context()), input[*schema.Message](s)
 	said := testtools.Must(drain(newRunner(t, a.model(t, server), s).Run(ctx, history)))(t)
-	_, err := drain(newRunner(t, others[1].model(t, server), s).Run(ctx, slices.Concat(history, said, history)))
-	require.NoError(t, err)
-	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false, []string{"", "get_weather", "get_weather send_mail", "send_mail"})
+	for _, choice := range []model.Option{model.WithTemperature(0), model.WithToolChoice(schema.ToolChoiceForced, "get_weather")} {
+		one := adk.WithChatModelOptions([]model.Option{choice})
+		_, err := drain(newRunner(t, others[1].model(t, server), s).Run(ctx, slices.Concat(history, said, history), one))
+		require.NoError(t, err)
+	}
+	both := "get_weather send_mail"
+	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false, []string{"", "get_weather", both, "send_mail", both})
 }
