@@ -29,6 +29,11 @@ const (
 	maxRefused = 1000
 )
 
+// ofBytes are headers that hold for the bytes of one body: how they are compressed, a sum of them or a signature.
+var ofBytes = []string{
+	"Content-Encoding", "Content-Digest", "Digest", "Content-Md5", "X-Amz-Content-Sha256", "Signature", "Signature-Input",
+}
+
 // ErrDemanded is why one request has its tools in the list. The next may have them in the conversation.
 var ErrDemanded = errors.New("the request's tool_choice names a loaded tool")
 
@@ -44,10 +49,10 @@ func Transport(base http.RoundTripper, accepts ...string) http.RoundTripper {
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	plan, _ := r.Context().Value(planKey{}).(*Plan)
 	at := slices.IndexFunc(wires, func(w *wire) bool { return strings.HasSuffix(r.URL.Path, w.path) })
-	isSigned := strings.Contains(r.Header.Get("Authorization"), "Signature=")
-	isEncoded := r.Header.Get("Content-Encoding") != ""
+	isSigned := strings.Contains(r.Header.Get("Authorization"), "Signature=") || r.URL.Query().Has("X-Amz-Signature")
+	isFixed := isSigned || slices.ContainsFunc(ofBytes, func(key string) bool { return r.Header.Get(key) != "" })
 	isRedirected := r.Response != nil // maybe to another host
-	if plan == nil || at < 0 || r.Method != http.MethodPost || r.Body == nil || isSigned || isEncoded || isRedirected {
+	if plan == nil || at < 0 || r.Method != http.MethodPost || r.Body == nil || isFixed || isRedirected {
 		return t.base.RoundTrip(r)
 	}
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
