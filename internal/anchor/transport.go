@@ -3,6 +3,7 @@ package anchor
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ type transport struct {
 	accepts []string
 
 	mu      sync.Mutex
-	refused map[string]error // by host and model: how it refused definitions in the conversation
+	refused map[string]error // by host, wire and model: how it refused definitions in the conversation
 }
 
 // Bounds on what is read and remembered.
@@ -67,7 +68,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok || b.tools[plan.Search] == nil {
 		return t.base.RoundTrip(ordinary)
 	}
-	key := r.URL.Host + " " + b.model
+	key := r.URL.Host + " " + w.name + " " + b.model
 	moved, report := t.move(plan, w, b, key)
 	if len(plan.Excess) > 0 {
 		text = b.write(w, func(tool string) bool { return slices.Contains(plan.Excess, tool) && !b.demands(tool) }, nil, nil)
@@ -88,7 +89,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case err != nil:
 	case response.StatusCode/100 == 3:
 		report = Report{Err: fmt.Errorf("%s redirects the request, and the list is what follows", r.URL.Host)}
-	case response.StatusCode == http.StatusBadRequest && response.Body != nil:
+	case slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity}, response.StatusCode) && response.Body != nil:
 		words, isRefusal := w.refuses(response)
 		if !isRefusal {
 			break
@@ -140,9 +141,13 @@ type rest struct {
 	io.Closer
 }
 
-// refuses reports whether an error names the added field, and quotes it. The error can still be read.
+// refuses reports whether an error names the added field, in any spelling of JSON, and quotes it. The error can still be read.
 func (w *wire) refuses(response *http.Response) (words string, ok bool) {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxError))
 	response.Body = rest{io.MultiReader(bytes.NewReader(text), response.Body), response.Body}
-	return string(bytes.ToValidUTF8(text[:min(len(text), maxQuoted)], nil)), w.refusal.Match(text)
+	var value any
+	if json.Unmarshal(text, &value) != nil {
+		value = string(text)
+	}
+	return string(bytes.ToValidUTF8(text[:min(len(text), maxQuoted)], nil)), w.refusal.MatchString(fmt.Sprint(value))
 }

@@ -358,6 +358,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"accepted", nil, 1, answer{status: 200}, false},
 		{"refused", []answer{no}, 2, answer{status: 200}, true},
+		{"refused as unprocessable", []answer{{status: 422, text: no.text}}, 2, answer{status: 200}, true},
 		{"refused with either list", []answer{no, {status: 400, text: "tools"}}, 2, answer{status: 400, text: "tools"}, false},
 		{"refused, then overloaded", []answer{no, {status: 529}}, 2, answer{status: 529}, false},
 		{"refused, then broken", []answer{no, broken}, 2, broken, false},
@@ -397,6 +398,29 @@ func TestAnswers(t *testing.T) {
 				assert.NotEqual(t, body, b.bodies[1], "another host")
 				assert.Contains(t, b.bodies[2], f.add(f.define("mail")), "another model")
 			})
+		}
+	}
+}
+
+// TestRefusals: what is a refusal, in the words of servers, and on which wires.
+func TestRefusals(t *testing.T) {
+	ours := strings.NewReplacer("claude-opus-5-5", "kimi-k3", "gpt-5", "kimi-k3") // what one wire refuses, another may take
+	for text, wires := range map[string]string{
+		`{"error":{"message":"System message must be at the beginning.","param":null,"code":400}}`:              "chat",
+		`{"error":{"message":"Conversation roles must alternate user/assistant/user/assistant/..."}}`:           "chat messages",
+		`{"detail":"System messages are not allowed"}`:                                                          "chat",
+		`{"error":{"message":"1 validation error for SystemMessage\ncontent\n  Field required"}}`:               "chat",
+		`{"error":{"message":"Unrecognized field \u0027tools\u0027 in a message"}}`:                             "chat",
+		`{"error":{"message":"Input tag \u0060tool_addition\u0060 is unknown"}}`:                                "messages",
+		`{"detail":[{"loc":["body","input",3,"type"],"input":"additional\u005ftools"}]}`:                        "responses",
+		`{"error":{"code":"content_filter","innererror":{"content_filter_result":{"hate":{"filtered":true}}}}}`: "",
+	} {
+		b := &base{}
+		through := anchor.Transport(b, "kimi-k3")
+		for name, f := range forms {
+			b.script, b.bodies = []answer{{status: 400, text: text}}, nil
+			send(t, through, f.url, ours.Replace(f.with(f.define("tool_search mail"), "", "")), []anchor.Tool{mail()})
+			assert.Equal(t, strings.Contains(wires, name), len(b.bodies) == 2, "%s: %s", name, text)
 		}
 	}
 }

@@ -30,20 +30,20 @@ type wire struct {
 	message  string // what is added to a conversation, up to the list of the definitions
 
 	models  []string       // that take definitions in the conversation
-	refusal *regexp.Regexp // matches an error that names the added field
+	refusal *regexp.Regexp // matches an error that names the added field, or the message that has it
 }
 
 var wires = []*wire{
 	{
 		name: "chat", path: "/chat/completions", elements: "messages", message: `{"role":"system","tools":`,
-		models: []string{"kimi-k3*"}, refusal: regexp.MustCompile(`\b(tools|content|role)\b`), // not content_filter
+		models: []string{"kimi-k3*"}, refusal: regexp.MustCompile(`(?i)\b(tools|content|roles?|system messages?)\b`), // not content_filter
 	}, {
 		name: "messages", path: "/messages", elements: "messages", beta: "inline-tools-2026-09-15", changes: true, atEnd: true,
 		message: `{"role":"system","content":`,
 		// "Claude Fable 5.1, Claude Mythos 5.1, Claude Fable 5, Claude Mythos 5, Claude Opus 5.5, Claude Opus 4.8, and
 		// Claude Opus 5", by later versions Claude Sonnet 5.5 and Claude Haiku 5.5, but not Claude Sonnet 5.
 		models:  []string{"claude-fable-5*", "claude-mythos-5*", "claude-opus-5*", "claude-opus-4-8*", "claude-sonnet-5-5*", "claude-haiku-5-5*"},
-		refusal: regexp.MustCompile(`\b(tool_(addition|removal|definition)|inline-tools|role)\b`),
+		refusal: regexp.MustCompile(`\b(tool_(addition|removal|definition)|inline-tools|roles?)\b`),
 	}, {
 		name: "responses", path: "/responses", elements: "input",
 		message: `{"type":"additional_tools","role":"developer","tools":`,
