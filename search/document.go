@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -114,7 +115,8 @@ func DocumentOf(info *schema.ToolInfo, annotate func(*schema.ToolInfo) Annotatio
 	// The tool may later change the info it returned.
 	own := *info
 	own.Extra = maps.Clone(info.Extra)
-	if own.ParamsOneOf == nil { // some model adapters then send no schema, which providers refuse
+	// Without parameters some model adapters send no schema, which providers refuse.
+	if own.ParamsOneOf == nil || reflect.ValueOf(*own.ParamsOneOf).IsZero() {
 		own.ParamsOneOf = schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{})
 	}
 	return Document{Name: own.Name, Description: own.Desc, Annotation: annotate(&own), Info: &own}

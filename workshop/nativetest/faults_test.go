@@ -202,11 +202,13 @@ func (searchToolType) RoundTrip(r *http.Request) (*http.Response, error) {
 // the tool, which can have an empty schema.
 func TestToolWithoutParameters(t *testing.T) {
 	a := messageAdapters[0]
-	server := provider.New(t, a.api, calls(selecting("ping")), calls(provider.Call{Name: "ping", Arguments: "{}"}), provider.Say("Pong."))
-	s := setup{dynamic: []tool.BaseTool{&testtools.PlainTool{Of: &schema.ToolInfo{Name: "ping", Desc: "Answers"}}}}
-	_, err := run(t, a.model(t, server), s)
-	assert.NoError(t, err)
-	checkRequests(t, server.Requests(), dialects[0], false, []string{"", "ping", "ping"})
+	for _, none := range []*schema.ParamsOneOf{nil, schema.NewParamsOneOfByJSONSchema(nil), schema.NewParamsOneOfByParams(nil)} {
+		server := provider.New(t, a.api, calls(selecting("ping")), calls(provider.Call{Name: "ping", Arguments: "{}"}), provider.Say("Pong."))
+		s := setup{dynamic: []tool.BaseTool{&testtools.PlainTool{Of: &schema.ToolInfo{Name: "ping", Desc: "Answers", ParamsOneOf: none}}}}
+		_, err := run(t, a.model(t, server), s)
+		assert.NoError(t, err)
+		checkRequests(t, server.Requests(), dialects[0], false, []string{"", "ping", "ping"})
+	}
 }
 
 // oddCalls are calls that models make and providers refuse in a history.
