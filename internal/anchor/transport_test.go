@@ -234,6 +234,16 @@ func TestMessages(t *testing.T) {
 	steps := reports[0].Steps["mail"]
 	assert.Equal(t, []anchor.Step{{At: found, Wire: "messages", JSON: f.define("mail")}}, steps, "without the mark")
 
+	hour := strings.Replace(mark, "}", `,"ttl":"1h"}`, 1)
+	for before, after := range map[string]string{`"no":"mark"`: hour, hour: hour, mark: mark} {
+		for old, now := range map[string]string{`{"model"`: `{"system":[{` + before + `}],"model"`, `"Hi"`: `[{` + before + `}]`} {
+			body := f.with(f.define("tool_search")+","+strings.Replace(marked, mark, hour, 1), "", "")
+			marks := &base{}
+			send(t, anchor.Transport(marks), f.url, strings.Replace(body, old, now, 1), []anchor.Tool{mail()})
+			assert.Contains(t, marks.bodies[0], `"}},`+after+`}]`, "an hour behind %s of %s", before, old)
+		}
+	}
+
 	betas = func(r *http.Request) { r.Header["Anthropic-Beta"] = []string{"one"} }
 	gone := []anchor.Tool{{Name: "mail", Steps: steps, Gone: true, HasRoom: true}}
 	send(t, through, f.url, f.with(f.define("tool_search"), "", ""), gone, betas)

@@ -110,6 +110,7 @@ type body struct {
 	listed   []json.RawMessage // of the tool list
 	tools    map[string]json.RawMessage
 	choice   []byte // which tools the model has to call
+	system   []byte // of Anthropic
 }
 
 // read reads a request. It reports false if the request has another form, is too long, or continues what the provider
@@ -132,6 +133,8 @@ func (w *wire) read(text []byte) (*body, bool) {
 			err = json.Unmarshal(f.raw, &b.elements)
 		case "tool_choice":
 			b.choice = f.raw
+		case "system":
+			b.system = f.raw
 		case "previous_response_id", "conversation":
 			ok = ok && string(f.raw) == "null"
 		}
@@ -174,6 +177,9 @@ func (b *body) demands(name string) bool {
 // cacheMark is the field of Anthropic's cache marks.
 const cacheMark = "cache_control"
 
+// shortMark matches a cache mark whose ttl is not "1h". Anthropic refuses one of an hour behind it.
+var shortMark = regexp.MustCompile(`"cache_control"\s*:\s*\{[^1}]*\}`)
+
 // unmarked returns a definition of the list without its cache mark, and the mark.
 func (w *wire) unmarked(definition []byte) (text string, mark []byte) {
 	fields, ok := fieldsOf(definition)
@@ -215,7 +221,12 @@ func (b *body) write(w *wire, leaves func(tool string) bool, added map[int][]ins
 	var conversation, tools [][]byte
 	for i := 0; i <= len(b.elements); i++ {
 		if len(added[i]) > 0 {
-			conversation = append(conversation, w.messageOf(added[i], marks[i]))
+			mark := marks[i]
+			if mark != nil && (shortMark.Match(b.system) || slices.ContainsFunc(conversation, shortMark.Match)) {
+				fields, _ := fieldsOf(mark)
+				mark = join(slices.DeleteFunc(fields, func(f field) bool { return f.key == "ttl" }))
+			}
+			conversation = append(conversation, w.messageOf(added[i], mark))
 		}
 		if i < len(b.elements) {
 			conversation = append(conversation, b.elements[i])

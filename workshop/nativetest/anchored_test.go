@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cloudwego/eino-ext/components/model/claude"
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
@@ -200,6 +201,17 @@ func testAnchoredRetries[M adk.MessageType](t *testing.T, a adapter[M], b *busy,
 		assert.Equal(t, b.bodies[i-i%2], body, "the first attempt, and number %d", i)
 		assert.Equal(t, i > 1, strings.Contains(body, "Current weather of a city"), "attempt %d", i)
 	}
+}
+
+// A mark of an hour moves behind one of five minutes, where Anthropic takes none of an hour.
+func TestAnchoredMarks(t *testing.T) {
+	server := provider.New(t, provider.Messages, calls(selecting("get_weather")), calls(calling("get_weather")), provider.Say("Sunny."))
+	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}}
+	question := []*schema.Message{claude.SetMessageCacheControl(input[*schema.Message](s)[0], nil)}
+	hour := adk.WithChatModelOptions([]model.Option{claude.WithAutoCacheControl(&claude.CacheControl{TTL: claude.CacheTTL1h})})
+	_, err := drain(newRunner(t, messageAdapters[0].model(t, server), s).Run(t.Context(), question, hour))
+	require.NoError(t, err)
+	checkExtends(t, server.Requests())
 }
 
 // TestAnchoredRights: a definition leaves the conversation with the user's right to the tool, which is where the bytes

@@ -24,6 +24,7 @@ func (r *request) readMessages() {
 		must(r.tools[name] == nil, "tools: Tool names must be unique.")
 		r.tools[name] = tool
 	}
+	r.mustShorten()
 	isLoaded := func(t object) bool { return !flag(t, "defer_loading") }
 	must(len(tools) == 0 || slices.ContainsFunc(tools, isLoaded),
 		"At least one tool must have defer_loading=false. All tools cannot be deferred.")
@@ -37,6 +38,32 @@ func (r *request) readMessages() {
 		}
 	}
 	r.callable = append(r.callable, c.added...)
+}
+
+// mustShorten reads the cache marks, whose ttl may only get shorter.
+func (r *request) mustShorten() {
+	isShort := false
+	var read func(part string, v any)
+	read = func(part string, v any) {
+		elements, _ := v.([]any)
+		for _, e := range elements {
+			read(part, e)
+		}
+		block, _ := v.(object)
+		if block == nil {
+			return
+		}
+		read(part, block["content"])
+		if mark, ok := block["cache_control"].(object); ok {
+			isHour := text(mark, "ttl") == "1h"
+			must(!isHour || !isShort, "%s: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "+
+				"Note that blocks are processed in the following order: `tools`, `system`, `messages`.", part)
+			isShort = isShort || !isHour
+		}
+	}
+	for _, part := range []string{"tools", "system", "messages"} {
+		read(part, r.body[part])
+	}
 }
 
 func (r *request) readAnthropicTool(i int, tool object) {

@@ -101,6 +101,8 @@ func TestRules(t *testing.T) {
 		{messages, `"type": "tool_search_tool_bm25_20251119", `, `"type": "tool_search", `, "tools.2: Input tag 'tool_search'"},
 		{messages, `"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"`, `"type": "tool_search_tool_bm25_20251119", "name": "search"`, "name: Input should be 'tool_search_tool_bm25'"},
 		{messages, `"cache_control": {"type": "ephemeral"}`, `"cache_control": {"type": "ephemeral"}, "defer_loading": true`, "cannot have both defer_loading=true and cache_control"},
+		{messages, `"text": "And now?"`, `"text": "And now?", "cache_control": {"type": "ephemeral", "ttl": "1h"}`, "must not come after a ttl='5m'"},
+		{messages, `"cache_control": {"type": "ephemeral"}`, `"cache_control": {"type": "ephemeral", "ttl": "1h"}`, ""},
 		{messages, `{"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}`, `{"name": "extra", "input_schema": {"type": "object"}, "defer_loading": true}`, ""},
 		{messages, `{"role": "user", "content": "Hi"},`, ``, ""},
 		{messages, `{"role": "user", "content": "Hi"},`, `{"role": "assistant", "content": "Hi"},`, "first message must use"},
