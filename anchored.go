@@ -146,12 +146,16 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		tool.First, r.planned[tool.Name] = at, at
 		p.Tools = append(p.Tools, tool)
 	}
-	listed := make(map[string]*Document)
+	listed, hidden := make(map[string]*Document), make(map[string]bool)
 	for _, info := range tools {
 		if r.isMovable(info) {
 			doc := r.scope.docs[r.scope.byName[info.Name]]
 			listed[info.Name] = &doc
 		}
+	}
+	for _, at := range r.hidden {
+		doc := r.scope.docs[at]
+		listed[doc.Name], hidden[doc.Name] = &doc, true
 	}
 	known := make(map[string]bool)
 	var ends []anchor.Step // of the requests that this one goes on from, as the session has them
@@ -178,8 +182,8 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 		if known[tool.Name] = doc == nil || tool.Namespace == doc.Namespace; !known[tool.Name] {
 			continue
 		}
-		next := anchor.Tool{Name: tool.Name, Gone: doc == nil}
-		next.HasRoom = hasRoom && (room > 1 || room == 1 && !next.Gone) // taken back, it may come again
+		next := anchor.Tool{Name: tool.Name, Gone: doc == nil || hidden[tool.Name]}
+		next.HasRoom = hasRoom && !hidden[tool.Name] && (room > 1 || room == 1 && !next.Gone) // taken back, it may come again
 		for _, step := range tool.Steps {
 			at, ok := c.find(step.At)
 			if !ok {
@@ -191,7 +195,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 				next.Begun = len(next.Steps)
 			}
 		}
-		if doc != nil || len(next.Steps) > 0 && r.isGone(ctx, &tool, tools) {
+		if !next.Gone || len(next.Steps) > 0 && r.isGone(ctx, &tool, tools) {
 			add(next, false)
 		}
 	}
@@ -205,8 +209,8 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 	return p
 }
 
-// recordSent records what a request that follows a plan had, for later plans. listed are the tools of its list; ends are those
-// of earlier requests, as the session has them.
+// recordSent records what a request that follows a plan had, for later plans. listed are the tools of its list, and those that
+// MaxLoaded keeps out of it; ends are those of earlier requests, as the session has them.
 func (r *run) recordSent(ctx context.Context, p *anchor.Plan, report anchor.Report, listed map[string]*Document, ends []anchor.Step) {
 	r.unreported.Store(false)
 	isOnce := errors.Is(report.Err, anchor.ErrDemanded)

@@ -39,7 +39,7 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 		refused = call.name
 		s = k.standInFor(call.name)
 		if doc, dynamic := c.docNamed(call.name); s == nil && dynamic {
-			if d := k.defined(doc); d != nil && d.Hash != hashOfTool(c.docs[doc].Info) { // the call has to be valid for the catalog's
+			if d := k.run.defined(doc); d != nil && d.Hash != hashOfTool(c.docs[doc].Info) { // the call has to be valid for the catalog's
 				s = k.misuse(ctx, doc, call.args)
 			}
 		}
@@ -76,7 +76,7 @@ func (k *callable) standInFor(name string) *standIn {
 	switch {
 	case dynamic:
 		// A tool that the conversation defines and remove_tool has unloaded is visible where providers cannot take it back.
-		isRemoved := k.run.moves.Load() && k.defined(doc) != nil
+		isRemoved := k.run.moves.Load() && k.run.defined(doc) != nil
 		loaded, _ := k.run.notebook.WasLoaded(doc)
 		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode.seesSearches() && !loaded && !k.run.hidesNone &&
 			!containsName(k.given.tools, name) && !hasLoaded(k.run, k.given.deferred, name) {
@@ -104,19 +104,6 @@ func (k *callable) misuse(ctx context.Context, doc int, arguments string) *stand
 		return nil
 	}
 	return &standIn{MisusedTool: d.Name, Problem: problem}
-}
-
-// defined returns what the conversation defines of a tool under ProtocolAnchored, or nil.
-func (k *callable) defined(doc int) *anchored {
-	if !k.run.mode.anchors() {
-		return nil
-	}
-	name := k.run.scope.docs[doc].Name
-	definitions, _ := k.run.session.definitions()
-	if at := slices.IndexFunc(definitions, func(a anchored) bool { return a.Name == name }); at >= 0 {
-		return &definitions[at]
-	}
-	return nil
 }
 
 const maxAgentTools = 256 // tools of the agent's own that a name is compared with

@@ -255,7 +255,7 @@ func (r *run) markCalled(given lists, docs []int) lists {
 func visible(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) []*schema.ToolInfo {
 	docs := r.scope.docs
 	list := make([]*schema.ToolInfo, 0, 8)
-	placed := docset.New(len(docs))
+	placed := docset.New(len(docs), r.hidden...)
 	for _, t := range tools {
 		if t == nil {
 			continue

@@ -56,6 +56,7 @@ type run struct {
 	unreported atomic.Bool              // the transport has not reported on the last model call
 	moves      atomic.Bool              // the last request could have its definitions in the conversation
 	excess     []int                    // what MaxLoaded leaves out of a list if they cannot move
+	hidden     []int                    // loaded tools that MaxLoaded keeps out of the list alone, since the conversation defines them
 }
 
 // shown returns a function that says whether the model's next request defines a tool, whatever the calls of its last
@@ -98,6 +99,19 @@ func (r *run) recordOwnTool(name string) {
 	if slices.Contains(loaderNames, name) && !slices.Contains(r.names.taken, name) && !r.names.has(name) && !slices.Contains(r.names.agents, name) {
 		r.names.agents = append(slices.Clip(r.names.agents), name)
 	}
+}
+
+// defined returns what the conversation defines of a tool under ProtocolAnchored, or nil.
+func (r *run) defined(doc int) *anchored {
+	if !r.mode.anchors() {
+		return nil
+	}
+	name := r.scope.docs[doc].Name
+	definitions, _ := r.session.definitions()
+	if at := slices.IndexFunc(definitions, func(a anchored) bool { return a.Name == name }); at >= 0 {
+		return &definitions[at]
+	}
+	return nil
 }
 
 // docsNamed returns the documents of names. It skips names that the catalog does not have.

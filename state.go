@@ -29,6 +29,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 	}
 	s := conversation.NewLoadSet(len(r.scope.docs))
 	s.Add(r.always...)
+	s.Add(r.hidden...)
 	r.addMarked(s, given)
 	if r.session != nil {
 		lost, names := r.shared, r.session.Loaded() // lost to another agent
@@ -61,6 +62,8 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		s.ByResult = r.convertResults(t, given, s, false)
 	}
 	r.restrict(s, limit, busy)
+	r.hidden = slices.DeleteFunc(s.Evicted, func(doc int) bool { return s.Has(doc) || r.defined(doc) == nil })
+	s.Add(r.hidden...)
 	if r.excess = nil; r.moves.Load() {
 		r.excess = r.beyond(s, r.config.Limits.MaxLoaded, busy)
 	}
@@ -182,7 +185,7 @@ func (r *run) restrict(s *conversation.LoadSet, limit int, busy []int) {
 	if r.scope.allowed != nil {
 		s.Keep(r.scope.has)
 	}
-	s.Drop(r.beyond(s, limit, busy))
+	s.Evict(r.beyond(s, limit, busy))
 }
 
 // beyond returns the least recently used of the loaded tools that count, beyond limit.

@@ -26,7 +26,7 @@ type Tool struct {
 	Steps   []Step // of the requests before this one
 	Begun   int    // how many of the steps are of requests before this run
 	First   At     // where its definition goes if it has no steps
-	Gone    bool   // it cannot be called any more, and it is not in the list
+	Gone    bool   // it is not in the list; its definition is taken back if there is room
 	HasRoom bool   // another step would be kept
 }
 

@@ -476,11 +476,37 @@ func testAfterOtherProtocols[M adk.MessageType](t *testing.T, a adapter[M], p to
 	}
 }
 
-// elsewhere is a model whose requests do not pass the transport.
-type elsewhere[M adk.MessageType] struct{ model.BaseModel[M] }
+// elsewhere is a model whose requests do not pass the transport, or of which one does not.
+type elsewhere[M adk.MessageType] struct {
+	model.BaseModel[M]
+	only, n int
+}
 
-func (m elsewhere[M]) Generate(_ context.Context, input []M, opts ...model.Option) (M, error) {
-	return m.BaseModel.Generate(context.Background(), input, opts...)
+func (m *elsewhere[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
+	if m.n++; m.only == 0 || m.n == m.only {
+		ctx = context.Background()
+	}
+	return m.BaseModel.Generate(ctx, input, opts...)
+}
+
+// TestAnchoredAfterAList: a list that is bounded after one request passed by the transport takes no tool from the conversation.
+func TestAnchoredAfterAList(t *testing.T) {
+	onEvery(t, testAnchoredAfterAList[*schema.Message], testAnchoredAfterAList[*schema.AgenticMessage])
+}
+
+func testAnchoredAfterAList[M adk.MessageType](t *testing.T, a adapter[M]) {
+	for _, policy := range []toolsearch.UnloadedPolicy{toolsearch.UnloadedLoadAndRun, toolsearch.UnloadedRefuse} {
+		server := provider.New(t, a.api, calls(selecting("get_weather")), calls(selecting("send_mail")), calls(calling("send_mail")),
+			calls(calling("list_stocks"), calling("get_weather")), say)
+		s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Unloaded: policy, Limits: toolsearch.Limits{MaxLoaded: 1}}}
+		ctx := toolsearch.WithLoaded(t.Context(), "list_stocks")
+		_, err := drain(newRunner[M](t, &elsewhere[M]{BaseModel: a.model(t, server), only: 3}, s).Run(ctx, input[M](s)))
+		require.NoError(t, err)
+		requests, all := server.Requests(), "list_stocks get_weather send_mail"
+		checkRequests(t, requests, dialect{name: "anchored"}, false, []string{"list_stocks", "list_stocks get_weather", all, all, all})
+		assert.Empty(t, breaksOf(t, slices.Concat(requests[:2], requests[3:]), a.api), "requests that do not extend the one before")
+		assert.Equal(t, 3, strings.Count(lastBody(requests), " ran with"))
+	}
 }
 
 // TestAnchoredFailover: a model without the transport takes over, and has the loaded tools in its list. MaxLoaded bounds that
@@ -504,14 +530,16 @@ func testAnchoredFailover[M adk.MessageType](t *testing.T, first, second adapter
 				failures = append(failures, failure.Err.Error())
 			}
 		}}}
-	_, err := run(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) {
+	session := toolsearch.NewSession()
+	_, err := drain(newRunner(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) {
 		c.ModelFailoverConfig = &adk.ModelFailoverConfig[M]{MaxRetries: 1,
 			ShouldFailover: func(_ context.Context, _ M, err error) bool { return err != nil },
 			GetFailoverModel: func(context.Context, *adk.FailoverContext[M]) (model.BaseModel[M], []M, error) {
-				return toolsearch.WithoutNative[M](elsewhere[M]{second.model(t, two)}), nil, nil
+				return toolsearch.WithoutNative[M](&elsewhere[M]{BaseModel: second.model(t, two)}), nil, nil
 			}}
-	})
+	}).Run(toolsearch.WithSession(t.Context(), session), input[M](s)))
 	require.NoError(t, err)
+	assert.Equal(t, []string{"get_weather", "send_mail"}, session.Loaded(), "a list of another model unloads nothing")
 	anchored := dialect{name: "anchored"}
 	checkRequests(t, one.Requests()[:2], anchored, false, []string{"", "get_weather"})
 	checkRequests(t, two.Requests(), anchored, false, []string{"get_weather send_mail", "send_mail", "get_weather"})
