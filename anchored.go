@@ -267,8 +267,8 @@ func (r *run) onWire(tools []*schema.ToolInfo) []*schema.ToolInfo {
 func (r *run) checkTransport(ctx context.Context) {
 	if r.unreported.Swap(false) {
 		r.moves.Store(false)
-		r.tellOnce(ctx, "the model's requests do not pass AnchoredTransport, or in a form that it does not know, "+
-			"so loaded tools stay in the tool list")
+		r.tellOnce(ctx, "a call of the model sent no request through AnchoredTransport in a form that it knows; "+
+			"any other has loaded tools in its list")
 	}
 }
 

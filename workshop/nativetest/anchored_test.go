@@ -103,9 +103,9 @@ var scenes = []scene{
 	{name: "a model that refuses", model: provider.Outdated, turns: rounds, callable: everything, refused: 1, problem: "refuses definitions"},
 	{name: "an unknown model", model: "yours", turns: rounds, callable: everything, problem: "name it to AnchoredTransport"},
 	{name: "no transport", transport: func() http.RoundTripper { return http.DefaultTransport },
-		turns: rounds, callable: everything, problem: "do not pass AnchoredTransport"},
+		turns: rounds, callable: everything, problem: "no request through AnchoredTransport"},
 	{name: "signed", transport: func() http.RoundTripper { return signing{anchoring()} },
-		turns: rounds, callable: everything, problem: "do not pass AnchoredTransport"},
+		turns: rounds, callable: everything, problem: "no request through AnchoredTransport"},
 }
 
 func TestAnchored(t *testing.T) {

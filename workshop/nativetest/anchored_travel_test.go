@@ -544,7 +544,7 @@ func testAnchoredFailover[M adk.MessageType](t *testing.T, first, second adapter
 	checkRequests(t, one.Requests()[:2], anchored, false, []string{"", "get_weather"})
 	checkRequests(t, two.Requests(), anchored, false, []string{"get_weather send_mail", "send_mail", "get_weather"})
 	assert.Len(t, failures, 1)
-	assert.Contains(t, failures[0], "do not pass AnchoredTransport")
+	assert.Contains(t, failures[0], "no request through AnchoredTransport")
 }
 
 // TestRandomTalks plays random conversations. No request is refused, each extends the one before unless the history was
