@@ -94,50 +94,48 @@ func (a adapter[M]) model(t *testing.T, server *provider.Server) model.BaseModel
 func TestFailoverToAnotherAdapter(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		for i := range 2 {
-			t.Run("from "+messageAdapters[i].name+"/"+title(false, stream), func(t *testing.T) {
-				messageAdapters[0].skipRace(t, stream)
-				testFailover(t, messageAdapters[i], messageAdapters[1-i], dialects[0], stream)
-			})
-			t.Run("from "+agenticAdapters[i].name+"/"+title(false, stream), func(t *testing.T) {
-				testFailover(t, agenticAdapters[i], agenticAdapters[1-i], dialects[0], stream)
-			})
+			testFailover(t, messageAdapters[i], messageAdapters[1-i], dialects[0], stream)
+			testFailover(t, agenticAdapters[i], agenticAdapters[1-i], dialects[0], stream)
 		}
 		// The first model searches natively, the second cannot.
 		for _, d := range dialects[1:] {
-			t.Run(d.name+"/"+title(false, stream), func(t *testing.T) {
-				if d.name == "references" {
-					messageAdapters[0].skipRace(t, stream)
-					testFailover(t, messageAdapters[0], messageAdapters[1], d, stream)
-				} else {
-					testFailover(t, agenticAdapters[0], agenticAdapters[1], d, stream)
-				}
-			})
+			if d.name == "references" {
+				testFailover(t, messageAdapters[0], messageAdapters[1], d, stream)
+			} else {
+				testFailover(t, agenticAdapters[0], agenticAdapters[1], d, stream)
+			}
 		}
 	}
 }
 
 func testFailover[M adk.MessageType](t *testing.T, first, second adapter[M], d dialect, stream bool) {
-	// The first model's script ends after two turns: its third request is refused.
-	one := provider.New(t, first.api, calls(selecting("get_weather")), calls(calling("get_weather"), selecting("send_mail")))
-	two := provider.New(t, second.api, calls(calling("send_mail"), selecting("list_stocks")), calls(calling("list_stocks")), provider.Say("Done."))
-	fallback := toolsearch.WithoutNative(second.model(t, two))
-	s := setup{config: d.config, stream: stream}
-	failover := &adk.ModelFailoverConfig[M]{
-		MaxRetries:     1,
-		ShouldFailover: func(_ context.Context, _ M, err error) bool { return err != nil },
-		GetFailoverModel: func(context.Context, *adk.FailoverContext[M]) (model.BaseModel[M], []M, error) {
-			return fallback, nil, nil
-		},
-	}
-	_, err := run(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) { c.ModelFailoverConfig = failover })
-	assert.NoError(t, err)
-	assert.Len(t, one.Requests(), 3, "requests to the first model")
-	requests := two.Requests()
-	before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
-	d.hidden = false // the second model searches with an ordinary tool
-	checkRequests(t, requests, d, false, []string{before, after, after})
-	for _, want := range []string{"get_weather ran with", "send_mail ran with", "list_stocks ran with"} {
-		assert.Contains(t, lastBody(requests), want, "the last request")
+	t.Run(d.name+" from "+first.name+"/"+title(false, stream), func(t *testing.T) {
+		first.skipRace(t, stream)
+		second.skipRace(t, stream)
+		// The first model's script ends after two turns: its third request is refused.
+		one := provider.New(t, first.api, calls(selecting("get_weather")), calls(calling("get_weather"), selecting("send_mail")))
+		two := provider.New(t, second.api, calls(calling("send_mail"), selecting("list_stocks")), calls(calling("list_stocks")), say)
+		_, err := run(t, first.model(t, one), setup{config: d.config, stream: stream}, failingOver(second.model(t, two)))
+		assert.NoError(t, err)
+		assert.Len(t, one.Requests(), 3, "requests to the first model")
+		requests := two.Requests()
+		before, after := "get_weather send_mail", "get_weather send_mail list_stocks"
+		d.hidden = false // the second model searches with an ordinary tool
+		checkRequests(t, requests, d, false, []string{before, after, after})
+		for _, want := range []string{"get_weather ran with", "send_mail ran with", "list_stocks ran with"} {
+			assert.Contains(t, lastBody(requests), want, "the last request")
+		}
+	})
+}
+
+// failingOver lets another model take over where one fails.
+func failingOver[M adk.MessageType](to model.BaseModel[M]) func(*adk.TypedChatModelAgentConfig[M]) {
+	return func(c *adk.TypedChatModelAgentConfig[M]) {
+		c.ModelFailoverConfig = &adk.ModelFailoverConfig[M]{MaxRetries: 1,
+			ShouldFailover: func(_ context.Context, _ M, err error) bool { return err != nil },
+			GetFailoverModel: func(context.Context, *adk.FailoverContext[M]) (model.BaseModel[M], []M, error) {
+				return toolsearch.WithoutNative(to), nil, nil
+			}}
 	}
 }
 
@@ -172,31 +170,12 @@ var goOn = []turn{calls(calling("send_mail"), selecting("list_stocks,get_weather
 // A history of one adapter continues with another adapter, in another dialect. Loaded tools
 // stay loaded, and no provider gets anything it does not know.
 func TestHistoryOfAnotherAdapter(t *testing.T) {
-	for _, row := range []struct {
-		name    string
-		native  bool // the history
-		dialect string
-	}{
-		{"a default history goes on in default mode", false, "default"},
-		{"a default history goes on natively", false, "deferred"},
-		{"a default history goes on with references", false, "references"},
-		{"a native history goes on in default mode", true, "default"},
-		{"a native history of another adapter goes on natively", true, "deferred"},
-		{"a native history goes on with references", true, "references"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			inDialects(t, messageAdapters, goesOn[*schema.Message](row.dialect, row.native))
-			inDialects(t, agenticAdapters, goesOn[*schema.AgenticMessage](row.dialect, row.native))
-		})
-	}
+	inDialects(t, messageAdapters, testHistoryOfAnotherAdapter)
+	inDialects(t, agenticAdapters, testHistoryOfAnotherAdapter)
 }
 
-// goesOn returns a test in one of the dialects.
-func goesOn[M adk.MessageType](in string, native bool) func(t *testing.T, a adapter[M], d dialect, static, stream bool) {
-	return func(t *testing.T, a adapter[M], d dialect, static, stream bool) {
-		if d.name != in {
-			return
-		}
+func testHistoryOfAnotherAdapter[M adk.MessageType](t *testing.T, a adapter[M], d dialect, static, stream bool) {
+	for _, native := range []bool{false, true} {
 		server := provider.New(t, a.api, goOn...)
 		_, err := run(t, a.model(t, server), setup{config: d.config, static: static, stream: stream, history: leftBehind(native)})
 		assert.NoError(t, err)

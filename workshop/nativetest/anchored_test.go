@@ -115,12 +115,9 @@ func TestAnchored(t *testing.T) {
 				s.transport = anchoring
 			}
 			chat, agentic := sending(s.transport, s.model)
-			for _, a := range chat {
-				t.Run(s.name+"/"+a.name+"/"+title(true, stream), func(t *testing.T) { testAnchored(t, a, s, stream) })
-			}
-			for _, a := range agentic {
-				t.Run(s.name+"/"+a.name+"/"+title(true, stream), func(t *testing.T) { testAnchored(t, a, s, stream) })
-			}
+			name := s.name + "/" + title(true, stream) + "/"
+			on(t, name, chat, func(t *testing.T, a adapter[*schema.Message]) { testAnchored(t, a, s, stream) })
+			on(t, name, agentic, func(t *testing.T, a adapter[*schema.AgenticMessage]) { testAnchored(t, a, s, stream) })
 		}
 	}
 }
@@ -177,12 +174,8 @@ func TestAnchoredRetries(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		b := &busy{}
 		chat, agentic := sending(func() http.RoundTripper { return toolsearch.AnchoredTransport(b, "gpt", "claude") }, "")
-		for _, a := range chat {
-			t.Run(a.name+"/"+title(false, stream), func(t *testing.T) { testAnchoredRetries(t, a, b, stream) })
-		}
-		for _, a := range agentic {
-			t.Run(a.name+"/"+title(false, stream), func(t *testing.T) { testAnchoredRetries(t, a, b, stream) })
-		}
+		on(t, title(false, stream)+"/", chat, func(t *testing.T, a adapter[*schema.Message]) { testAnchoredRetries(t, a, b, stream) })
+		on(t, title(false, stream)+"/", agentic, func(t *testing.T, a adapter[*schema.AgenticMessage]) { testAnchoredRetries(t, a, b, stream) })
 	}
 }
 
@@ -217,12 +210,9 @@ func TestAnchoredMarks(t *testing.T) {
 // TestAnchoredRights: a definition leaves the conversation with the user's right to the tool, which is where the bytes
 // of earlier requests end. From there, requests extend each other again.
 func TestAnchoredRights(t *testing.T) {
-	for _, a := range messageAdapters {
-		t.Run(a.name, func(t *testing.T) { testAnchoredRights(t, a, catalog()) })
-		t.Run(a.name+", of a tool that is gone", func(t *testing.T) { testAnchoredRights(t, a, catalog()[1:]) })
-	}
-	for _, a := range agenticAdapters {
-		t.Run(a.name, func(t *testing.T) { testAnchoredRights(t, a, catalog()) })
+	for _, later := range [][]tool.BaseTool{catalog(), catalog()[1:]} { // in the second, the tool is gone
+		onEvery(t, func(t *testing.T, a adapter[*schema.Message]) { testAnchoredRights(t, a, later) },
+			func(t *testing.T, a adapter[*schema.AgenticMessage]) { testAnchoredRights(t, a, later) })
 	}
 }
 

@@ -275,8 +275,7 @@ var trips = []trip{
 		says:   "zone", // in the second definition, or in what is wrong with the call
 	},
 	{
-		name: "a changed definition whose place moves",
-		legs: []leg{
+		name: "a changed definition whose place moves", legs: []leg{
 			goes(), goes().after(preselecting),
 			goes().after(weatherAs("Now with a zone", "zone")).without(3), goes(calls(calling("get_weather"))),
 		},
@@ -340,8 +339,7 @@ var trips = []trip{
 		loaded: loading(7, "get_weather", ""), breaks: []int{3},
 	},
 	{
-		name: "remove_tool",
-		legs: []leg{
+		name: "remove_tool", legs: []leg{
 			weather,
 			goes(calls(provider.Call{Name: "remove_tool", Arguments: `{"tool_names":["get_weather"]}`})).after(removing),
 			goes(calls(calling("get_weather")), calls(selecting("get_weather"))).after(anchoredAgain),
@@ -349,8 +347,7 @@ var trips = []trip{
 		says: "is not loaded yet",
 	},
 	{
-		name:   "a tool that vanishes and comes back",
-		says:   "There is no tool named",
+		name: "a tool that vanishes and comes back", says: "There is no tool named",
 		legs:   []leg{weather, goes(calls(calling("get_weather"))).after(withoutWeather), goes().after(anchoredAgain)},
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", "~get_weather", "get_weather"},
 		breaks: []int{3, 5}, // the reminder changes
@@ -359,11 +356,14 @@ var trips = []trip{
 
 // onEvery runs a test on every adapter.
 func onEvery(t *testing.T, ofChat func(*testing.T, adapter[*schema.Message]), ofAgentic func(*testing.T, adapter[*schema.AgenticMessage])) {
-	for _, a := range messageAdapters {
-		t.Run(a.name, func(t *testing.T) { ofChat(t, a) })
-	}
-	for _, a := range agenticAdapters {
-		t.Run(a.name, func(t *testing.T) { ofAgentic(t, a) })
+	on(t, "", messageAdapters, ofChat)
+	on(t, "", agenticAdapters, ofAgentic)
+}
+
+// on runs a test on adapters, under names with a prefix.
+func on[M adk.MessageType](t *testing.T, name string, adapters []adapter[M], test func(*testing.T, adapter[M])) {
+	for _, a := range adapters {
+		t.Run(name+a.name, func(t *testing.T) { test(t, a) })
 	}
 }
 
@@ -427,21 +427,20 @@ func testAnchoredResume[M adk.MessageType](t *testing.T, a adapter[M]) {
 // TestAnchoredAfterOtherProtocols: a conversation goes on under ProtocolAnchored and back under the other protocol, and
 // loaded tools stay loaded.
 func TestAnchoredAfterOtherProtocols(t *testing.T) {
+	native := map[toolsearch.Protocol]provider.API{
+		toolsearch.ProtocolNativeDeferred: provider.Responses, toolsearch.ProtocolNativeReferences: provider.Messages}
 	for p := toolsearch.ProtocolToolSearch; p < toolsearch.ProtocolNativeServer; p++ {
-		for _, a := range messageAdapters {
-			if p < toolsearch.ProtocolNativeDeferred || p == toolsearch.ProtocolNativeReferences && a.api == provider.Messages {
-				t.Run(p.String()+"/"+a.name, func(t *testing.T) { testAfterOtherProtocols(t, a, p) })
-			}
-		}
-		for _, a := range agenticAdapters {
-			if p < toolsearch.ProtocolNativeDeferred || p == toolsearch.ProtocolNativeDeferred && a.api == provider.Responses {
-				t.Run(p.String()+"/"+a.name, func(t *testing.T) { testAfterOtherProtocols(t, a, p) })
-			}
-		}
+		on(t, p.String()+"/", messageAdapters, func(t *testing.T, a adapter[*schema.Message]) { testAfterOtherProtocols(t, a, p, native[p]) })
+		on(t, p.String()+"/", agenticAdapters, func(t *testing.T, a adapter[*schema.AgenticMessage]) {
+			testAfterOtherProtocols(t, a, p, native[p])
+		})
 	}
 }
 
-func testAfterOtherProtocols[M adk.MessageType](t *testing.T, a adapter[M], p toolsearch.Protocol) {
+func testAfterOtherProtocols[M adk.MessageType](t *testing.T, a adapter[M], p toolsearch.Protocol, only provider.API) {
+	if a.api != cmp.Or(only, a.api) {
+		t.Skip("the adapter does not search natively")
+	}
 	find := selecting("get_weather")
 	call := func(name string) provider.Call { return calling(name) }
 	switch p {
@@ -531,13 +530,8 @@ func testAnchoredFailover[M adk.MessageType](t *testing.T, first, second adapter
 			}
 		}}}
 	session := toolsearch.NewSession()
-	_, err := drain(newRunner(t, first.model(t, one), s, func(c *adk.TypedChatModelAgentConfig[M]) {
-		c.ModelFailoverConfig = &adk.ModelFailoverConfig[M]{MaxRetries: 1,
-			ShouldFailover: func(_ context.Context, _ M, err error) bool { return err != nil },
-			GetFailoverModel: func(context.Context, *adk.FailoverContext[M]) (model.BaseModel[M], []M, error) {
-				return toolsearch.WithoutNative[M](&elsewhere[M]{BaseModel: second.model(t, two)}), nil, nil
-			}}
-	}).Run(toolsearch.WithSession(t.Context(), session), input[M](s)))
+	runner := newRunner(t, first.model(t, one), s, failingOver[M](&elsewhere[M]{BaseModel: second.model(t, two)}))
+	_, err := drain(runner.Run(toolsearch.WithSession(t.Context(), session), input[M](s)))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"get_weather", "send_mail"}, session.Loaded(), "a list of another model unloads nothing")
 	anchored := dialect{name: "anchored"}

@@ -223,14 +223,12 @@ var oddCalls = []provider.Call{
 // TestOddCalls: the model's mistake costs a call, not the conversation. On the wire, every call
 // has a name and an object, in the request after the mistake and in the next.
 func TestOddCalls(t *testing.T) {
-	for _, a := range messageAdapters {
+	on(t, "", messageAdapters, func(t *testing.T, a adapter[*schema.Message]) { testOddCalls(t, a, toolsearch.ProtocolToolSearch) })
+	on(t, "", agenticAdapters, func(t *testing.T, a adapter[*schema.AgenticMessage]) {
 		testOddCalls(t, a, toolsearch.ProtocolToolSearch)
-	}
+	})
 	testOddCalls(t, messageAdapters[0], toolsearch.ProtocolNativeReferences)
 	testOddCalls(t, messageAdapters[0], toolsearch.ProtocolDispatch)
-	for _, a := range agenticAdapters {
-		testOddCalls(t, a, toolsearch.ProtocolToolSearch)
-	}
 	testOddCalls(t, agenticAdapters[0], toolsearch.ProtocolNativeDeferred)
 	testOddCalls(t, agenticAdapters[0], toolsearch.ProtocolDispatch)
 }

@@ -20,13 +20,9 @@ var serverConfig = toolsearch.Config{Protocol: toolsearch.ProtocolNativeServer}
 func TestServerSearch(t *testing.T) {
 	for _, static := range []bool{false, true} {
 		for _, stream := range []bool{false, true} {
-			t.Run("agenticopenai/"+title(static, stream), func(t *testing.T) {
-				testServerSearch(t, agenticAdapters[0], static, stream)
-			})
+			t.Run("agenticopenai/"+title(static, stream), func(t *testing.T) { testServerSearch(t, agenticAdapters[0], static, stream) })
 		}
-		t.Run("claude/"+title(static, false), func(t *testing.T) {
-			testServerSearch(t, patched[0], static, false)
-		})
+		t.Run("claude/"+title(static, false), func(t *testing.T) { testServerSearch(t, patched[0], static, false) })
 	}
 }
 
