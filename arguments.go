@@ -232,6 +232,5 @@ type definition struct {
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
 
-	isCut  bool // texts are shorter than the tool's own, since it is not the only one
-	isLong bool // it is cut to what fits an answer
+	isCut bool // texts are shorter than the tool's own
 }

@@ -89,15 +89,9 @@ func (e *engine) run(ctx context.Context) (*run, error) {
 func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, error) {
 	names := make([]string, len(tools))
 	for i, t := range tools {
-		if foreign.IsNil(t) {
-			return nil, fmt.Errorf("toolsearch: the agent's tool %d is nil (%T)", i, t)
-		}
 		info, err := sources.Definition(ctx, t)
 		if err != nil {
-			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info: %w", i, t, err)
-		}
-		if info == nil {
-			return nil, fmt.Errorf("toolsearch: the agent's tool %d (%T): Info returned nil", i, t)
+			return nil, fmt.Errorf("toolsearch: the agent's tool %d: %w", i, err)
 		}
 		// A dynamic tool of another tool search middleware yields to the meta-tool.
 		if e.names.has(info.Name) && !sources.IsWrapped(t) {

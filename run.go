@@ -73,7 +73,7 @@ func (r *run) shown() func(doc int) bool {
 	}
 	return func(doc int) bool {
 		loaded, _ := r.notebook.WasLoaded(doc)
-		return loaded
+		return loaded && !slices.Contains(r.hidden, doc)
 	}
 }
 

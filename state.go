@@ -62,8 +62,7 @@ func (r *run) loaded(ctx context.Context, t *transcript, given lists) (*conversa
 		s.ByResult = r.convertResults(t, given, s, false)
 	}
 	r.restrict(s, limit, busy)
-	r.hidden = slices.DeleteFunc(s.Evicted, func(doc int) bool { return s.Has(doc) || r.defined(doc) == nil })
-	s.Add(r.hidden...)
+	r.hidden = r.beyond(s, limit, busy)
 	if r.excess = nil; r.moves.Load() {
 		r.excess = r.beyond(s, r.config.Limits.MaxLoaded, busy)
 	}
@@ -185,7 +184,8 @@ func (r *run) restrict(s *conversation.LoadSet, limit int, busy []int) {
 	if r.scope.allowed != nil {
 		s.Keep(r.scope.has)
 	}
-	s.Evict(r.beyond(s, limit, busy))
+	isDefined := func(doc int) bool { return r.defined(doc) != nil } // then it stays callable
+	s.Drop(slices.DeleteFunc(r.beyond(s, limit, busy), isDefined))
 }
 
 // beyond returns the least recently used of the loaded tools that count, beyond limit.

@@ -241,7 +241,7 @@ func (h *host) room(r *run) int { return h.budget / r.notebook.Answers() }
 // definitionOf returns a definition that fits so many bytes. The parameters take at most half of them.
 func definitionOf(info *schema.ToolInfo, budget int) definition {
 	d := definition{Name: info.Name, Parameters: json.RawMessage(schemacheck.JSON(info))}
-	d.isLong = len(d.Parameters) > budget/2
+	d.isCut = len(d.Parameters) > budget/2
 	for _, text := range [...]int{maxParameterText, 0} {
 		if len(d.Parameters) > budget/2 {
 			d.Parameters = json.RawMessage(schemacheck.Short(info, text))
@@ -255,7 +255,7 @@ func definitionOf(info *schema.ToolInfo, budget int) definition {
 	if len(toJSON(d.Description)) > left {
 		d.Description = naming.Cut(d.Description, left/maxEscaped)
 	}
-	d.isLong = d.isLong || len(d.Description) < len(info.Desc)
+	d.isCut = d.isCut || len(d.Description) < len(info.Desc)
 	return d
 }
 
@@ -337,9 +337,6 @@ func (h *host) definitionsTool() *metaTool {
 		}
 		if slices.ContainsFunc(found.Matches, func(d definition) bool { return d.isCut }) {
 			found.Message = strings.TrimSpace(found.Message + " " + h.prompt.Text("in-short"))
-		}
-		if slices.ContainsFunc(found.Matches, func(d definition) bool { return d.isLong }) {
-			found.Message = strings.TrimSpace(found.Message + " " + h.prompt.Text("too-long"))
 		}
 		if request.stand != nil {
 			if doc, dynamic := r.scope.docNamed(request.stand.MisusedTool); dynamic {

@@ -30,11 +30,6 @@ const (
 	maxRefused = 1000
 )
 
-// ofBytes are headers that hold for the bytes of one body: how they are compressed, a sum of them or a signature.
-var ofBytes = []string{
-	"Content-Encoding", "Content-Digest", "Digest", "Content-Md5", "X-Amz-Content-Sha256", "Signature", "Signature-Input",
-}
-
 // ErrDemanded is why one request has its tools in the list. The next may have them in the conversation.
 var ErrDemanded = errors.New("the request's tool_choice names a loaded tool")
 
@@ -51,6 +46,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	plan, _ := r.Context().Value(planKey{}).(*Plan)
 	at := slices.IndexFunc(wires, func(w *wire) bool { return strings.HasSuffix(r.URL.Path, w.path) })
 	isSigned := strings.Contains(r.Header.Get("Authorization"), "Signature=") || r.URL.Query().Has("X-Amz-Signature")
+	// Headers that hold for the bytes of one body: how they are compressed, a sum of them or a signature.
+	ofBytes := strings.Fields("Content-Encoding Content-Digest Digest Content-Md5 X-Amz-Content-Sha256 Signature Signature-Input")
 	isFixed := isSigned || slices.ContainsFunc(ofBytes, func(key string) bool { return r.Header.Get(key) != "" })
 	isRedirected := r.Response != nil // maybe to another host
 	if plan == nil || at < 0 || r.Method != http.MethodPost || r.Body == nil || isFixed || isRedirected {

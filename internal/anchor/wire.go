@@ -110,7 +110,6 @@ type body struct {
 	listed   []json.RawMessage // of the tool list
 	tools    map[string]json.RawMessage
 	choice   []byte // which tools the model has to call
-	system   []byte // of Anthropic
 }
 
 // read reads a request. It reports false if the request has another form, is too long, or continues what the provider
@@ -133,8 +132,6 @@ func (w *wire) read(text []byte) (*body, bool) {
 			err = json.Unmarshal(f.raw, &b.elements)
 		case "tool_choice":
 			b.choice = f.raw
-		case "system":
-			b.system = f.raw
 		case "previous_response_id", "conversation":
 			ok = ok && string(f.raw) == "null"
 		}
@@ -219,12 +216,12 @@ func (w *wire) messageOf(added []insertion, mark []byte) []byte {
 // write returns the body without some tools in its list, and with what is added to its conversation.
 func (b *body) write(w *wire, leaves func(tool string) bool, added map[int][]insertion, marks map[int][]byte) []byte {
 	var conversation, tools [][]byte
+	isShort := slices.ContainsFunc(b.fields, func(f field) bool { return f.key == "system" && shortMark.Match(f.raw) })
 	for i := 0; i <= len(b.elements); i++ {
 		if len(added[i]) > 0 {
 			mark := marks[i]
-			if mark != nil && (shortMark.Match(b.system) || slices.ContainsFunc(conversation, shortMark.Match)) {
-				fields, _ := fieldsOf(mark)
-				mark = join(slices.DeleteFunc(fields, func(f field) bool { return f.key == "ttl" }))
+			if mark != nil && (isShort || slices.ContainsFunc(conversation, shortMark.Match)) {
+				mark = []byte(`{"type":"ephemeral"}`)
 			}
 			conversation = append(conversation, w.messageOf(added[i], mark))
 		}

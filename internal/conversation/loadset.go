@@ -16,7 +16,6 @@ type LoadSet struct {
 	ByResult docset.Set // members that a native search result shows to the model
 	Called   []int      // by the model, in the order of the calls; some may be no members
 	InUse    []int      // found, added or called since the last model call; some may be no members
-	Evicted  []int      // by Evict, and not dropped since; some may be members again
 
 	// The time each document was last found or called; a greater number is later. 0 means that a tool is only known to be
 	// loaded.
@@ -68,13 +67,6 @@ func (s *LoadSet) Drop(docs []int) {
 		s.Members.Remove(doc)
 	}
 	s.Keep(s.Members.Has)
-	s.Evicted = slices.DeleteFunc(s.Evicted, func(doc int) bool { return slices.Contains(docs, doc) })
-}
-
-// Evict removes documents that could stay if there were no limit.
-func (s *LoadSet) Evict(docs []int) {
-	s.Drop(docs)
-	s.Evicted = append(s.Evicted, docs...)
 }
 
 // Excess returns the least recently used documents beyond limit. Exempt documents do not count. Busy documents, whose

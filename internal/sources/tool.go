@@ -33,15 +33,10 @@ func Definitions(ctx context.Context, where string, tools []tool.BaseTool) ([]*s
 // usable asks a tool for its definition. It fails on a tool that cannot be in a catalog: it is nil, its Info fails, its
 // name is empty or too long, or it cannot be called.
 func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
-	if foreign.IsNil(t) {
-		return nil, fmt.Errorf("it is nil (%T)", t)
-	}
 	info, err := Definition(ctx, t)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%T: Info: %w", t, err)
-	case info == nil:
-		return nil, fmt.Errorf("%T: Info returned nil", t)
+		return nil, err
 	case info.Name == "":
 		return nil, fmt.Errorf("%T: empty name", t)
 	case len(info.Name) > naming.MaxBytes:
@@ -55,9 +50,19 @@ func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 		"invokable, streamable, enhanced invokable, enhanced streamable", info.Name, t)
 }
 
-// Definition asks a tool for its definition, which may be nil. A wrapper without a tool inside panics.
+// Definition asks a tool for its definition. It fails if the tool or the definition is nil. A wrapper without a tool inside panics.
 func Definition(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
-	return foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
+	if foreign.IsNil(t) {
+		return nil, fmt.Errorf("it is nil (%T)", t)
+	}
+	info, err := foreign.Guard(func() (*schema.ToolInfo, error) { return t.Info(ctx) })
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%T: Info: %w", t, err)
+	case info == nil:
+		return nil, fmt.Errorf("%T: Info returned nil", t)
+	}
+	return info, nil
 }
 
 // Bounds on an error about tools.

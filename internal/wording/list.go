@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -265,24 +264,20 @@ const (
 // eachWord calls use for the words of at least three bytes that are no stop words, with a key in which case and number
 // do not matter. Two neighbours among Chinese characters are a word.
 func eachWord(text string, use func(key, word string)) {
+	add := func(word string) {
+		lower := strings.ToLower(word)
+		if len(word) >= 3 && len(word) <= maxWordsBytes/2 && !naming.StopWords[lower] {
+			use(strings.TrimSuffix(lower, "s"), word)
+		}
+	}
 	isHan := func(r rune) bool { return unicode.Is(unicode.Han, r) }
-	for rest := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.Nd) }) {
-		for rest != "" {
-			word, next := rest, ""
-			first, n := utf8.DecodeRuneInString(rest)
-			second, m := utf8.DecodeRuneInString(rest[n:])
-			switch at := strings.IndexFunc(rest, isHan); {
-			case at > 0:
-				word, next = rest[:at], rest[at:]
-			case isHan(first) && isHan(second):
-				word, next = rest[:n+m], rest[n:]
-			case isHan(first):
-				word, next = "", rest[n:]
-			}
-			lower := strings.ToLower(word)
-			if rest = next; len(word) >= 3 && len(word) <= maxWordsBytes/2 && !naming.StopWords[lower] {
-				use(strings.TrimSuffix(lower, "s"), word)
-			}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return isHan(r) || !unicode.In(r, unicode.L, unicode.M, unicode.Nd) }) {
+		add(word)
+	}
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isHan(r) }) {
+		characters := []rune(run)
+		for i := 1; i < len(characters); i++ {
+			add(string(characters[i-1 : i+1]))
 		}
 	}
 }

@@ -442,7 +442,7 @@ func TestLongTextsOfParametersAreCut(t *testing.T) {
 	config := toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("remote", long)}, Protocol: toolsearch.ProtocolDispatch}
 	text := running(t, way{}, config)(searching(`{"query":"remote"}`)).result(t, "call_1")
 	assert.Contains(t, text, `"title_19":{"description":"19 words words words`)
-	assert.Contains(t, text, "Texts are cut, to fit")
+	assert.Contains(t, text, "Texts are cut")
 	assert.Less(t, len(text), 5_000)
 }
 
