@@ -475,14 +475,14 @@ func testAfterOtherProtocols[M adk.MessageType](t *testing.T, a adapter[M], p to
 	}
 }
 
-// elsewhere is a model whose requests do not pass the transport, or of which one does not.
+// elsewhere is a model whose requests do not pass the transport, or of which one does not, or none from one on.
 type elsewhere[M adk.MessageType] struct {
 	model.BaseModel[M]
 	only, n int
 }
 
 func (m *elsewhere[M]) Generate(ctx context.Context, input []M, opts ...model.Option) (M, error) {
-	if m.n++; m.only == 0 || m.n == m.only {
+	if m.n++; m.only == 0 || m.n == m.only || m.only < 0 && m.n >= -m.only {
 		ctx = context.Background()
 	}
 	return m.BaseModel.Generate(ctx, input, opts...)
@@ -505,6 +505,15 @@ func testAnchoredAfterAList[M adk.MessageType](t *testing.T, a adapter[M]) {
 		checkRequests(t, requests, dialect{name: "anchored"}, false, []string{"list_stocks", "list_stocks get_weather", all, all, all})
 		assert.Empty(t, breaksOf(t, slices.Concat(requests[:2], requests[3:]), a.api), "requests that do not extend the one before")
 		assert.Equal(t, 3, strings.Count(lastBody(requests), " ran with"))
+
+		// Who does not see a definition that was moved can search for it.
+		server = provider.New(t, a.api, calls(selecting("get_weather")), calls(selecting("send_mail")), calls(calling("send_mail")),
+			calls(search(`{"query":"weather"}`)), say)
+		s.config.Index = toolsearch.BM25
+		_, err = drain(newRunner[M](t, &elsewhere[M]{BaseModel: a.model(t, server), only: -3}, s).Run(t.Context(), input[M](s)))
+		require.NoError(t, err)
+		checkRequests(t, server.Requests(), dialect{name: "anchored"}, false,
+			[]string{"", "get_weather", "get_weather send_mail", "send_mail", "get_weather"})
 	}
 }
 
