@@ -49,7 +49,7 @@ func main() {
 const (
 	settleTime   = 10 * time.Second // for the goroutines of a conversation to end
 	hangTime     = 2 * time.Minute  // for a conversation with all its plays, on a busy machine
-	maxAllocated = 2 << 30          // bytes in all, by a conversation with all its plays
+	maxAllocated = 4 << 30          // bytes in all, by a conversation with all its plays and what the soak writes of them
 	maxGrowth    = 64 << 20         // bytes of the heap, since the first measure
 	measureEach  = 200              // conversations
 )
