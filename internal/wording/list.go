@@ -272,7 +272,7 @@ func eachWord(text string, use func(key, word string)) {
 	}
 	isHan := func(r rune) bool { return unicode.Is(unicode.Han, r) }
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return isHan(r) || !unicode.In(r, unicode.L, unicode.M, unicode.Nd) }) {
-		add(word)
+		add(strings.TrimLeftFunc(word, unicode.IsMark)) // behind an emoji may be a mark
 	}
 	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isHan(r) }) {
 		characters := []rune(run)

@@ -119,7 +119,7 @@ in no category (2): The rest` + reminderClose
 // A group without a description has the words that set its tools apart, but those of its own name.
 func TestReminderSaysWhatGroupsAreFor(t *testing.T) {
 	tools := testtools.EchoTools("coin-flip__get_contest: Get a LeetCode contest", "coin-flip__list_contests: List all contests of LeetCode",
-		"coin-flip__get_submission: Get a submission to LeetCode, see coin-flip", "sea__list_parks: List the parks", "sea__get_tide: मौसम",
+		"coin-flip__get_submission: Get a submission to LeetCode, see coin-flip", "sea__list_parks: ⚠️ List the parks", "sea__get_tide: मौसम",
 		"日历__查询: 查询GitHub会议室", "日历__预订: 预订会议室")
 	config := toolsearch.Config{DynamicTools: tools, Protocol: toolsearch.ProtocolSearchAdd}
 	const want = reminderOpen + `7 tools can be searched with search_tools and loaded with add_tool, in these categories:
