@@ -135,7 +135,8 @@ func (c scope) withMentioned(matches []Match, limit int) []Match {
 			if !known {
 				doc, known = c.byName[word]
 			}
-			isName := len(word)+1 < len(quoted) || strings.ContainsAny(word, "_-") || strings.ToLower(word) != word // not search
+			isQuoted := strings.TrimLeft(quoted, quotes) != quoted && strings.TrimRight(quoted, quotes) != quoted
+			isName := isQuoted || strings.ContainsAny(word, "_-") || strings.ToLower(word) != word // not search
 			if known && isName && len(mentioned) < maxMentioned && c.docs[doc].Namespace == of.Namespace &&
 				c.isFree(doc, slices.Concat(matches, mentioned)) {
 				mentioned = append(mentioned, Match{Info: c.docs[doc].Info})

@@ -40,6 +40,7 @@ type trace struct {
 	ranked       int                // how many queries ask for more than tools by name
 	query        search.Query       // the last query, as it was read
 	demands      bool               // a query has required words or a namespace
+	isLong       bool               // an answer with all matches has no room for their texts
 	foundBy      map[string]string  // of several queries, those that found a tool; nil for a single query
 }
 

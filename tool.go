@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -187,8 +186,9 @@ func (h *host) search(
 	cancel()
 	duration := time.Since(start)
 	if err == nil {
-		if text = h.fit(r, result, trace, write); h.names.add == "" && r.isInAgent() {
-			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.alreadyShown...)})
+		var shown []string
+		if text, shown = h.fit(r, result, trace, write); h.names.add == "" && r.isInAgent() {
+			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), shown...)})
 		}
 	}
 	if !r.events.listens() {
@@ -209,30 +209,53 @@ func (h *host) search(
 	return text, result, err
 }
 
-// fit writes an answer that has room, with as many matches as fit it and at least the best, and with some of the names.
-func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) string) (text string) {
-	most := max(1, h.room(r)/4/naming.MaxBytes)
+// fit writes an answer that has room: without the matches that do not fit, but with the best, and with some of the names. It
+// returns those of alreadyShown that are in the answer.
+func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) string) (answer string, shown []string) {
 	for _, names := range [...]*[]string{&result.NotFound, &t.alreadyShown, &t.copies} {
-		*names = (*names)[:min(len(*names), most)]
+		*names = trimNames(*names, h.room(r)/4)
 	}
-	all, message := result.Matches, result.Message
-	isLong := func(n int) bool {
-		if result.Matches, result.Message = all[:n], message; n < len(all) {
-			leftOut := h.prompt.Text("left-out", "{count}", strconv.Itoa(len(all)-n))
-			result.Message = strings.TrimSpace(message + " " + leftOut)
-		}
+	all := result.Matches
+	sizeOf := func(matches ...Match) (text string, size int) {
+		result.Matches = matches
 		text = write(result, t)
-		size := len(text)
-		for i := 0; i < n && r.mode.searches(); i++ { // the model gets whole definitions
-			info := all[i].Info
-			size += len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
+		size = len(text)
+		for _, m := range matches {
+			if r.mode.searches() { // the model gets whole definitions
+				size += len(toJSON(m.Info.Name)) + len(toJSON(m.Info.Desc)) + len(schemacheck.JSON(m.Info))
+			}
 		}
-		return size > h.room(r)
+		return text, size
 	}
-	if isLong(len(all)) && len(all) > 1 {
-		isLong(max(1, sort.Search(len(all)-1, func(n int) bool { return isLong(n + 1) })))
+	text, size := sizeOf(all...)
+	if size <= h.room(r) || len(all) < 2 {
+		return text, t.alreadyShown
 	}
-	return text
+	t.isLong = true
+	_, rest := sizeOf()
+	kept, left := all[:0:0], h.room(r)-rest
+	for i, m := range all {
+		_, size := sizeOf(m)
+		if size -= rest; i == 0 { // a giant does not hide the others
+			size = min(size, left/2)
+		}
+		if i == 0 || size <= left {
+			kept, left = append(kept, m), left-size
+		}
+	}
+	leftOut := h.prompt.Text("left-out", "{count}", strconv.Itoa(len(all)-len(kept)))
+	result.Matches, result.Message = kept, strings.TrimSpace(result.Message+" "+leftOut)
+	return write(result, t), t.alreadyShown
+}
+
+// trimNames returns as many names as have room, but at least one.
+func trimNames(names []string, room int) []string {
+	for i, name := range names {
+		if room -= len(toJSON(name)) + 1; room < 0 && i > 0 {
+			return names[:i]
+		}
+	}
+	return names
 }
 
 // room returns the bytes for one answer: the calls of one message divide the budget evenly.
@@ -316,13 +339,13 @@ func (h *host) definitionsTool() *metaTool {
 		parameters := make([]json.RawMessage, len(result.Matches))
 		size, best := 0, t.ranked
 		for i, m := range result.Matches {
-			found.Matches[i] = definitionOf(m.Info, h.room(r)/2) // a giant does not hide the others
+			found.Matches[i] = definitionOf(m.Info, h.room(r))
 			found.Matches[i].FoundBy = t.foundBy[m.Info.Name]
 			size += len(toJSON(found.Matches[i]))
 		}
 		for i, m := range result.Matches {
 			d := &found.Matches[i]
-			if d.FoundBy != "" && size > maxWhole {
+			if d.FoundBy != "" && (t.isLong || size > maxWhole) {
 				if best--; best >= 0 {
 					d.cut(m.Info, maxBriefDescription, maxParameterText)
 				} else {

@@ -55,7 +55,10 @@ func (h *host) rankedTool() *metaTool {
 func (h *host) rankedText(r *run, rank int, m Match, t trace) string {
 	text := strconv.Itoa(rank) + ". " + naming.Safe(m.Info.Name)
 	if m.Score != 0 { // four decimals: more mean nothing and differ between machines
-		score, _ := strconv.ParseFloat(strconv.FormatFloat(math.Mod(m.Score, docset.Named), 'f', 4, 64), 64)
+		if r.scope.words != nil { // BM25 lifts a tool that the query names above all others
+			m.Score = math.Mod(m.Score, docset.Named)
+		}
+		score, _ := strconv.ParseFloat(strconv.FormatFloat(m.Score, 'f', 4, 64), 64)
 		text += " (" + strconv.FormatFloat(score, 'f', -1, 64) + ")"
 	}
 	if query := t.foundBy[m.Info.Name]; query != "" {

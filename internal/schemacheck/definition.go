@@ -1,6 +1,7 @@
 package schemacheck
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -115,8 +117,12 @@ func readAgain(text string) (s *jsonschema.Schema, isSame bool) {
 	return s, err == nil && again == text
 }
 
-// minShared is the length from which what stands in two places is worth two references and a place of its own.
-const minShared = 64
+// minShared is the length from which what stands in two places is worth two references and a place of its own. To share
+// parts takes as often as long as to write a definition as it has levels, so one that copies more than maxShared bytes stays.
+const minShared, maxShared = 64, 64 << 10
+
+// wholeRef matches a reference that does not lead into a part.
+var wholeRef = regexp.MustCompile(`"\$ref":"#(/(\$defs|definitions)/[^/"]+)?"`)
 
 // Share moves enumerations and parameters that repeat in definitions, such as all currencies, into a list of their own,
 // shared, and leaves references behind: "#/shared/0" is the first. With that list, the definitions accept the same
@@ -124,18 +130,21 @@ const minShared = 64
 func Share(definitions []json.RawMessage) (shared []json.RawMessage) {
 	schemas := make([]*jsonschema.Schema, len(definitions))
 	for i, text := range definitions {
-		if s, isSame := readAgain(string(text)); isSame && !strings.Contains(string(text), `"$id"`) {
-			schemas[i] = s
+		w, isWhole := newPrinter(maxShared, 0), len(wholeRef.FindAll(text, -1)) == bytes.Count(text, []byte(`"$ref"`))
+		if s, isSame := readAgain(string(text)); isSame && isWhole && !bytes.Contains(text, []byte(`"$id"`)) {
+			if w.value(reflect.ValueOf(s)); w.left >= 0 {
+				schemas[i] = s
+			}
 		}
 	}
 	for _, ofEnums := range [...]bool{true, false} {
-		count, places := make(map[string]int), make(map[string]string)
+		count, places, texts := make(map[string]int), make(map[string]string), make(map[*jsonschema.Schema]string)
 		for pass := range 2 * len(schemas) {
 			replaceInside(schemas[pass%len(schemas)], func(part *jsonschema.Schema) *jsonschema.Schema {
-				text := repeatable(part, ofEnums)
 				if pass < len(schemas) {
-					count[text]++
-				} else if text != "" && count[text] > 1 {
+					texts[part] = repeatable(part, ofEnums)
+					count[texts[part]]++
+				} else if text := texts[part]; text != "" && count[text] > 1 {
 					if places[text] == "" {
 						places[text] = fmt.Sprintf("#/shared/%d", len(shared))
 						shared = append(shared, json.RawMessage(text))
