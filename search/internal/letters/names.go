@@ -1,7 +1,6 @@
 package letters
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 
@@ -19,9 +18,6 @@ import (
 // should not favor all tools whose names begin with it.
 
 const minPrefixWords = 2
-
-// headLengths are the lengths of the beginnings by which names are told apart. See Heads.
-var headLengths = [...]int{4, 8}
 
 // A Tier says how much of a name a query is. A higher Tier is better.
 type Tier uint8
@@ -49,69 +45,55 @@ func variants(all []string, name string, aliases []string) []string {
 	return all
 }
 
-// Heads are a set of the beginnings of names: a bit for the first 4 letters of each name, and another for the first 8; of
-// a shorter name, a bit for all letters. Different beginnings may share a bit.
+// Heads are a set of the beginnings of names: a bit for the first two letters of each, which different letters may share.
 type Heads uint64
-
-// add records the count-th letter of a name. hash is the hash of the letters before it.
-func (h *Heads) add(hash uint32, letter rune, count int) (next uint32) {
-	next = (hash ^ uint32(letter)) * 16777619 // FNV-1a, by letters
-	if slices.Contains(headLengths[:], count) {
-		*h |= 1 << (next >> 26)
-	}
-	return next
-}
 
 // HeadsOf returns the heads of a tool's names.
 func HeadsOf(name string, aliases []string) (all Heads) {
 	for _, name := range variants(make([]string, 0, 8), name, aliases) {
-		hash, count := uint32(0), 0
-		for _, r := range name {
-			if analysis.ClassOf(r) != analysis.NoLetter {
-				count++
-				hash = all.add(hash, unicode.ToLower(r), count)
-			}
-			if count == headLengths[len(headLengths)-1] {
-				break
-			}
-		}
-		if count < headLengths[0] {
-			all |= 1 << (hash >> 26)
-		}
+		all |= headOf(name)
 	}
 	return all
+}
+
+// headOf returns the head of one name. A query that begins or spells out the name has the same head.
+func headOf(name string) Heads {
+	hash, count := rune(0), 0
+	for _, r := range name {
+		if analysis.ClassOf(r) == analysis.NoLetter {
+			continue
+		}
+		hash = hash*31 + unicode.ToLower(r)
+		if count++; count == minPrefixWords { // a query of so many words has as many letters
+			break
+		}
+	}
+	return 1 << (hash % 64)
 }
 
 // A Name is a query read as a name. It is for one goroutine at a time.
 type Name struct {
 	letters []rune // of its words, lower-cased
-	heads   Heads
-	whole   Heads // of fewer letters than a head
+	head    Heads
 	words   int
 	torn    bool // the last word may be cut short
 }
 
 // Read reads a text. It reports false if the text cannot be a name.
 func (n *Name) Read(text string) bool {
-	n.letters, n.heads, n.words, n.torn = n.letters[:0], 0, 0, false
-	hash := uint32(0)
+	n.letters, n.head, n.words, n.torn = n.letters[:0], headOf(text), 0, false
 	for i := 0; i < len(text); {
 		class, end := analysis.WordAt(text, i)
 		if class != analysis.NoLetter {
 			n.words++
 			for _, r := range text[i:end] {
-				r = unicode.ToLower(r)
-				n.letters = append(n.letters, r)
-				hash = n.heads.add(hash, r, len(n.letters))
+				n.letters = append(n.letters, unicode.ToLower(r))
 			}
 			if len(n.letters) > naming.MaxBytes {
 				return false
 			}
 		}
 		i = end
-	}
-	if n.whole = 0; len(n.letters) < headLengths[0] {
-		n.whole = 1 << (hash >> 26)
 	}
 	return n.words > 0
 }
@@ -123,9 +105,7 @@ func (n *Name) CutShort() { n.torn = true }
 func (n *Name) MustEnd() { n.words = 0 }
 
 // MayBe reports whether any name with these heads may begin with the query's letters.
-func (n *Name) MayBe(names Heads) bool {
-	return n.heads&^names == 0 && (n.words >= minPrefixWords || n.whole&^names == 0)
-}
+func (n *Name) MayBe(names Heads) bool { return n.head&names != 0 }
 
 // Tier returns the best tier of a tool's names.
 func (n *Name) Tier(name string, aliases []string) (best Tier) {
