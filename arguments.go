@@ -231,6 +231,5 @@ type definition struct {
 	FoundBy     string          `json:"found_by,omitempty"` // the queries that found it, of several
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
-
-	isCut bool // texts are shorter than the tool's own
+	isCut       bool            // texts are shorter than the tool's own
 }

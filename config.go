@@ -35,9 +35,8 @@ const (
 
 	// PreselectAuto, as Config.Preselect, means DefaultPreselect tools, or Limits.MaxLoaded if that is less.
 	PreselectAuto = -1
-	// DefaultPreselect is the number of tools of PreselectAuto. A user's request describes its tools worse than a search
-	// does, and may need several. Of the tools needed, BM25 has 37, 62, 67 and 73% among its first 5, 15, 20 and 30 for
-	// whole tasks over 28 MCP servers (mcpbench), and 76, 93, 95 and 96% for the tasks of ultratool.
+	// DefaultPreselect is the number of tools of PreselectAuto. Of the tools needed, BM25 has 37, 62, 67 and 73% among its
+	// first 5, 15, 20 and 30 for whole tasks over 28 MCP servers (mcpbench), and 76, 93, 95 and 96% for those of ultratool.
 	DefaultPreselect = 20
 
 	defaultRankedCap = 10 // of ProtocolRanked

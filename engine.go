@@ -168,12 +168,8 @@ func (e *engine) announce(r *run) {
 
 // hidesNone reports whether a run has so few tools that the model sees them all.
 func (e *engine) hidesNone(r *run) bool {
-	counted := len(r.tools) // tools that count towards MaxLoaded
-	for _, doc := range r.always {
-		if r.scope.has(doc) {
-			counted--
-		}
-	}
+	visible := slices.DeleteFunc(slices.Clone(r.always), func(doc int) bool { return !r.scope.has(doc) })
+	counted := len(r.tools) - len(visible) // tools that count towards MaxLoaded
 	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.Limits.MaxLoaded == 0 || counted <= e.config.Limits.MaxLoaded)
 }
 

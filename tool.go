@@ -209,11 +209,12 @@ func (h *host) search(
 	return text, result, err
 }
 
-// fit writes an answer that has room: without the matches that do not fit, but with the best, and with some of the names. It
-// returns those of alreadyShown that are in the answer.
+// fit writes an answer with what has room, and at least the best match, and returns those of alreadyShown that are in it.
 func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) string) (answer string, shown []string) {
 	for _, names := range [...]*[]string{&result.NotFound, &t.alreadyShown, &t.copies} {
-		*names = trimNames(*names, h.room(r)/4)
+		for n := len(*names); n > 1 && len(toJSON(*names)) > h.room(r)/4; n = len(*names) {
+			*names = (*names)[:n*3/4]
+		}
 	}
 	all := result.Matches
 	sizeOf := func(matches ...Match) (text string, size int) {
@@ -227,8 +228,7 @@ func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) s
 		}
 		return text, size
 	}
-	text, size := sizeOf(all...)
-	if size <= h.room(r) || len(all) < 2 {
+	if text, size := sizeOf(all...); size <= h.room(r) || len(all) < 2 {
 		return text, t.alreadyShown
 	}
 	t.isLong = true
@@ -246,16 +246,6 @@ func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) s
 	leftOut := h.prompt.Text("left-out", "{count}", strconv.Itoa(len(all)-len(kept)))
 	result.Matches, result.Message = kept, strings.TrimSpace(result.Message+" "+leftOut)
 	return write(result, t), t.alreadyShown
-}
-
-// trimNames returns as many names as have room, but at least one.
-func trimNames(names []string, room int) []string {
-	for i, name := range names {
-		if room -= len(toJSON(name)) + 1; room < 0 && i > 0 {
-			return names[:i]
-		}
-	}
-	return names
 }
 
 // room returns the bytes for one answer: the calls of one message divide the budget evenly.

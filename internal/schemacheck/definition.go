@@ -131,10 +131,9 @@ func Share(definitions []json.RawMessage) (shared []json.RawMessage) {
 	schemas := make([]*jsonschema.Schema, len(definitions))
 	for i, text := range definitions {
 		w, isWhole := newPrinter(maxShared, 0), len(wholeRef.FindAll(text, -1)) == bytes.Count(text, []byte(`"$ref"`))
-		if s, isSame := readAgain(string(text)); isSame && isWhole && !bytes.Contains(text, []byte(`"$id"`)) {
-			if w.value(reflect.ValueOf(s)); w.left >= 0 {
-				schemas[i] = s
-			}
+		s, isSame := readAgain(string(text))
+		if w.value(reflect.ValueOf(s)); w.left >= 0 && isSame && isWhole && !bytes.Contains(text, []byte(`"$id"`)) {
+			schemas[i] = s
 		}
 	}
 	for _, ofEnums := range [...]bool{true, false} {
