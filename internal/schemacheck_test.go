@@ -397,6 +397,10 @@ func TestOddParts(t *testing.T) {
 	}
 	nulls := &jsonschema.Schema{Type: "object", Enum: make([]any, 200_000)}
 	assert.ErrorContains(t, schemacheck.Refusal(&schema.ToolInfo{Name: "a", ParamsOneOf: schema.NewParamsOneOfByJSONSchema(nulls)}), "longer")
+	for part, shared := range map[string]int{`"type":"integer"`: 1, `"$ref":"#/properties/a/properties/b"`: 0} { // it leads into a part
+		text := json.RawMessage(`{"properties":{"a":{"properties":{"b":{"type":"string"}},"description":"as long as what is shared is"},"c":{` + part + `}},"type":"object"}`)
+		assert.Len(t, schemacheck.Share([]json.RawMessage{text, text}), shared, part)
+	}
 }
 
 // Bound leaves to the calls what depends on the arguments, and what only the compiler knows.
