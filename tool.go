@@ -186,9 +186,8 @@ func (h *host) search(
 	cancel()
 	duration := time.Since(start)
 	if err == nil {
-		var shown []string
-		if text, shown = h.fit(r, result, trace, write); h.names.add == "" && r.isInAgent() {
-			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), shown...)})
+		if text, trace.alreadyShown = h.fit(r, result, trace, write); h.names.add == "" && r.isInAgent() {
+			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.alreadyShown...)})
 		}
 	}
 	if !r.events.listens() {
@@ -221,10 +220,9 @@ func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) s
 		result.Matches = matches
 		text = write(result, t)
 		size = len(text)
-		for _, m := range matches {
-			if r.mode.searches() { // the model gets whole definitions
-				size += len(toJSON(m.Info.Name)) + len(toJSON(m.Info.Desc)) + len(schemacheck.JSON(m.Info))
-			}
+		for i := 0; i < len(matches) && r.mode.searches(); i++ { // the model gets whole definitions
+			info := matches[i].Info
+			size += len(toJSON(info.Name)) + len(toJSON(info.Desc)) + len(schemacheck.JSON(info))
 		}
 		return text, size
 	}
@@ -243,8 +241,10 @@ func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) s
 			kept, left = append(kept, m), left-size
 		}
 	}
-	leftOut := h.prompt.Text("left-out", "{count}", strconv.Itoa(len(all)-len(kept)))
-	result.Matches, result.Message = kept, strings.TrimSpace(result.Message+" "+leftOut)
+	if n := len(all) - len(kept); n > 0 {
+		result.Message = strings.TrimSpace(result.Message + " " + h.prompt.Text("left-out", "{count}", strconv.Itoa(n)))
+	}
+	result.Matches = kept
 	return write(result, t), t.alreadyShown
 }
 
