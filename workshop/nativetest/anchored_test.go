@@ -466,3 +466,32 @@ func TestAnchoredListOfAnotherModel(t *testing.T) {
 	both := "get_weather send_mail"
 	checkRequests(t, server.Requests(), dialect{name: "anchored"}, false, []string{"", "get_weather", both, "send_mail", both})
 }
+
+// TestAnchoredAfterAList: a list that is bounded after one request passed by the transport takes no tool from the conversation.
+func TestAnchoredAfterAList(t *testing.T) {
+	onEvery(t, testAnchoredAfterAList[*schema.Message], testAnchoredAfterAList[*schema.AgenticMessage])
+}
+
+func testAnchoredAfterAList[M adk.MessageType](t *testing.T, a adapter[M]) {
+	for _, policy := range []toolsearch.UnloadedPolicy{toolsearch.UnloadedLoadAndRun, toolsearch.UnloadedRefuse} {
+		server := provider.New(t, a.api, calls(selecting("get_weather")), calls(selecting("send_mail")), calls(calling("send_mail")),
+			calls(calling("list_stocks"), calling("get_weather")), say)
+		s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Unloaded: policy, Limits: toolsearch.Limits{MaxLoaded: 1}}}
+		ctx := toolsearch.WithLoaded(t.Context(), "list_stocks")
+		_, err := drain(newRunner[M](t, &elsewhere[M]{BaseModel: a.model(t, server), only: 3}, s).Run(ctx, input[M](s)))
+		require.NoError(t, err)
+		requests, all := server.Requests(), "list_stocks get_weather send_mail"
+		checkRequests(t, requests, dialect{name: "anchored"}, false, []string{"list_stocks", "list_stocks get_weather", all, all, all})
+		assert.Empty(t, breaksOf(t, slices.Concat(requests[:2], requests[3:]), a.api), "requests that do not extend the one before")
+		assert.Equal(t, 3, strings.Count(lastBody(requests), " ran with"))
+
+		// Who does not see a definition that was moved can search for it.
+		server = provider.New(t, a.api, calls(selecting("get_weather")), calls(selecting("send_mail")), calls(calling("send_mail")),
+			calls(search(`{"query":"weather"}`)), say)
+		s.config.Index = toolsearch.BM25
+		_, err = drain(newRunner[M](t, &elsewhere[M]{BaseModel: a.model(t, server), only: -3}, s).Run(t.Context(), input[M](s)))
+		require.NoError(t, err)
+		checkRequests(t, server.Requests(), dialect{name: "anchored"}, false,
+			[]string{"", "get_weather", "get_weather send_mail", "send_mail", "get_weather"})
+	}
+}
