@@ -168,8 +168,8 @@ func (e *engine) announce(r *run) {
 
 // hidesNone reports whether a run has so few tools that the model sees them all.
 func (e *engine) hidesNone(r *run) bool {
-	visible := slices.DeleteFunc(slices.Clone(r.always), func(doc int) bool { return !r.scope.has(doc) })
-	counted := len(r.tools) - len(visible) // tools that count towards MaxLoaded
+	always := slices.DeleteFunc(slices.Clone(r.always), func(doc int) bool { return !r.scope.has(doc) })
+	counted := len(r.tools) - len(always) // tools that count towards MaxLoaded
 	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.Limits.MaxLoaded == 0 || counted <= e.config.Limits.MaxLoaded)
 }
 

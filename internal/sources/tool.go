@@ -50,7 +50,7 @@ func usable(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 		"invokable, streamable, enhanced invokable, enhanced streamable", info.Name, t)
 }
 
-// Definition asks a tool for its definition. It fails if the tool or the definition is nil. A wrapper without a tool inside panics.
+// Definition asks a tool for its definition. It fails if the tool or the definition is nil, or if Info fails or panics.
 func Definition(ctx context.Context, t tool.BaseTool) (*schema.ToolInfo, error) {
 	if foreign.IsNil(t) {
 		return nil, fmt.Errorf("it is nil (%T)", t)
