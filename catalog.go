@@ -42,7 +42,7 @@ type Catalog struct {
 	searcher    search.Searcher
 	fallback    search.Searcher          // nil means none
 	preselector search.Searcher          // for whole sentences of users
-	words       search.Searcher          // BM25, if the searcher is or has it, for the evidence of the user's request; nil means none
+	words       search.Searcher          // for the evidence of the user's request: BM25, or that of a Hybrid; nil means none
 	narrower    *search.Narrower         // it also has Keyword, for when searchers fail
 	names       func() *naming.NearIndex // for suggestions; built at the first name that is not found
 
@@ -161,7 +161,9 @@ func newCatalog(
 			return nil, fmt.Errorf("toolsearch: building the index for Preselect: %w", err)
 		}
 	}
-	c.words = search.BM25Of(c.searcher)
+	if s, ok := c.searcher.(interface{ ByWords() search.Searcher }); ok {
+		c.words = s.ByWords()
+	}
 	c.narrower = search.NewNarrower(c.docs, c.searcher, c.fallback)
 	return c, nil
 }

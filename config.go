@@ -79,7 +79,7 @@ type Config struct {
 
 	// Index builds the searcher. Nil means the protocol's: Keyword for ProtocolToolSearch and the native protocols,
 	// Regexp for ProtocolRegexp and ProtocolSearchAdd, Similarity for ProtocolRanked, and BM25 for ProtocolDispatch. With
-	// BM25, alone or in a Hybrid, what is relevant to the user's request comes earlier: docs/settings.md.
+	// BM25 or a Hybrid, what is relevant to the user's request comes earlier: docs/settings.md.
 	Index Indexer
 
 	// Fallback builds a second searcher, for when that of Index fails or finds nothing, or finds a word only in tools of

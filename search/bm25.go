@@ -95,6 +95,9 @@ type bm25 struct {
 
 func (x *bm25) String() string { return "BM25" }
 
+// ByWords returns the searcher that package toolsearch asks how relevant tools are to the user's request.
+func (x *bm25) ByWords() Searcher { return x }
+
 // Index is an Indexer. See BM25.
 func (o BM25Options) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	return asSearcher(o.index(ctx, docs))

@@ -162,19 +162,14 @@ func (p *hybridPart) become(ctx context.Context, build func(ctx context.Context)
 
 // findNames borrows the index of a part that is BM25, or builds one.
 func (h *hybrid) findNames(index func() (*bm25, error)) (err error) {
-	if h.names, _ = BM25Of(h).(*bm25); h.names == nil {
+	if h.names = borrowed([]Searcher{h}, func(*bm25) bool { return true }); h.names == nil {
 		h.names, err = index()
 	}
 	return err
 }
 
-// BM25Of returns the searcher itself if it is BM25, or the first part of a Hybrid that is, or nil.
-func BM25Of(s Searcher) Searcher {
-	if x := borrowed([]Searcher{s}, func(*bm25) bool { return true }); x != nil {
-		return x
-	}
-	return nil
-}
+// ByWords returns the searcher that knows the names of the tools. See bm25.ByWords.
+func (h *hybrid) ByWords() Searcher { return h.names }
 
 // borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or nil. An
 // Indexer may leave out documents or add words before it calls another Indexer.
