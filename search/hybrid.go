@@ -136,7 +136,7 @@ func (o HybridOptions) index(ctx context.Context, docs []Document, last []hybrid
 	}
 	h.lift = 1 // plus the weights: a part of weight 1 adds less than the root of the number of tools
 	for i := range h.parts {
-		h.lift += h.parts[i].weight
+		h.lift += math.Ceil(h.parts[i].weight) // as in a score of BM25, the bonus is a multiple of docset.Named
 	}
 	return asSearcher(h, h.findNames(func() (*bm25, error) { return BM25Options{}.index(ctx, docs) }))
 }
