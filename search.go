@@ -268,8 +268,7 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		isOther = func(doc int) bool { return (c.isShown == nil || !c.isShown(doc)) && !c.isCopy(doc) }
 	}
 	for _, name := range [...]string{"index", "fallback", "keyword"} {
-		s := c.searcher
-		reader := s
+		s, reader := c.searcher, c.searcher
 		switch name {
 		case "fallback":
 			s, reader = c.fallback, c.fallback

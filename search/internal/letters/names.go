@@ -45,43 +45,44 @@ func variants(all []string, name string, aliases []string) []string {
 	return all
 }
 
-// Heads are a set of the beginnings of names: a bit for the first two letters of each, which different letters may share.
+// Heads are a set of the beginnings of names: a bit for the first 4 letters of each, and one for the first 8. Different
+// beginnings may share a bit, and shorter ones have none.
 type Heads uint64
 
 // HeadsOf returns the heads of a tool's names.
 func HeadsOf(name string, aliases []string) (all Heads) {
 	for _, name := range variants(make([]string, 0, 8), name, aliases) {
-		all |= headOf(name)
+		all |= headsOf(name)
 	}
 	return all
 }
 
-// headOf returns the head of one name. A query that begins or spells out the name has the same head.
-func headOf(name string) Heads {
-	hash, count := rune(0), 0
+// headsOf returns the heads of one name. A query that begins or spells out the name has no others.
+func headsOf(name string) (heads Heads) {
+	hash, count := uint32(0), 0
 	for _, r := range name {
-		if analysis.ClassOf(r) == analysis.NoLetter {
+		if count == 8 || analysis.ClassOf(r) == analysis.NoLetter {
 			continue
 		}
-		hash = hash*31 + unicode.ToLower(r)
-		if count++; count == minPrefixWords { // a query of so many words has as many letters
-			break
+		hash = (hash ^ uint32(unicode.ToLower(r))) * 16777619 // FNV-1a, by letters
+		if count++; count == 4 || count == 8 {
+			heads |= 1 << (hash >> 26)
 		}
 	}
-	return 1 << (hash % 64)
+	return heads
 }
 
 // A Name is a query read as a name. It is for one goroutine at a time.
 type Name struct {
 	letters []rune // of its words, lower-cased
-	head    Heads
+	heads   Heads
 	words   int
 	torn    bool // the last word may be cut short
 }
 
 // Read reads a text. It reports false if the text cannot be a name.
 func (n *Name) Read(text string) bool {
-	n.letters, n.head, n.words, n.torn = n.letters[:0], headOf(text), 0, false
+	n.letters, n.heads, n.words, n.torn = n.letters[:0], headsOf(text), 0, false
 	for i := 0; i < len(text); {
 		class, end := analysis.WordAt(text, i)
 		if class != analysis.NoLetter {
@@ -105,7 +106,7 @@ func (n *Name) CutShort() { n.torn = true }
 func (n *Name) MustEnd() { n.words = 0 }
 
 // MayBe reports whether any name with these heads may begin with the query's letters.
-func (n *Name) MayBe(names Heads) bool { return n.head&names != 0 }
+func (n *Name) MayBe(names Heads) bool { return n.heads&^names == 0 }
 
 // Tier returns the best tier of a tool's names.
 func (n *Name) Tier(name string, aliases []string) (best Tier) {
