@@ -257,7 +257,7 @@ func definitionOf(info *schema.ToolInfo, budget int) definition {
 	d.isCut = len(d.Parameters) > budget/2
 	for _, text := range [...]int{maxParameterText, 0} {
 		if len(d.Parameters) > budget/2 {
-			d.Parameters = json.RawMessage(schemacheck.Short(info, text))
+			d.Parameters = json.RawMessage(schemacheck.Short(string(d.Parameters), text))
 		}
 	}
 	if len(d.Parameters) > budget/2 {
@@ -273,12 +273,10 @@ func definitionOf(info *schema.ToolInfo, budget int) definition {
 }
 
 // cut cuts the texts of a definition to so many bytes.
-func (d *definition) cut(info *schema.ToolInfo, description, parameter int) {
+func (d *definition) cut(description, parameter int) {
 	before := len(d.Description) + len(d.Parameters)
 	d.Description = naming.ShortLine(d.Description, description)
-	if short := schemacheck.Short(info, parameter); len(short) < len(d.Parameters) {
-		d.Parameters = json.RawMessage(short)
-	}
+	d.Parameters = json.RawMessage(schemacheck.Short(string(d.Parameters), parameter))
 	d.isCut = d.isCut || len(d.Description)+len(d.Parameters) < before
 }
 
@@ -333,13 +331,13 @@ func (h *host) definitionsTool() *metaTool {
 			found.Matches[i].FoundBy = t.foundBy[m.Info.Name]
 			size += len(toJSON(found.Matches[i]))
 		}
-		for i, m := range result.Matches {
+		for i := range found.Matches {
 			d := &found.Matches[i]
 			if d.FoundBy != "" && (t.isLong || size > maxWhole) {
 				if best--; best >= 0 {
-					d.cut(m.Info, maxBriefDescription, maxParameterText)
+					d.cut(maxBriefDescription, maxParameterText)
 				} else {
-					d.cut(m.Info, maxOtherDescription, 0)
+					d.cut(maxOtherDescription, 0)
 				}
 			}
 			parameters[i] = d.Parameters

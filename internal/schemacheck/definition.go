@@ -93,11 +93,10 @@ func Frozen(info *schema.ToolInfo) *schema.ToolInfo {
 	return &copied
 }
 
-// Short is JSON with texts of at most so many bytes, and without titles and examples. A schema that cannot be read again
-// as it was written stays as it is.
-func Short(info *schema.ToolInfo, most int) string {
-	text := JSON(info)
-	if s, isSame := readAgain(text); isSame {
+// Short returns the JSON of a schema with texts of at most so many bytes, and without titles and examples. A schema that
+// cannot be read again as it was written stays as it is.
+func Short(text string, most int) string {
+	if s, isSame := readAgain(text[:min(len(text), maxShortened)]); isSame { // part of an object is no JSON
 		shorten := func(part *jsonschema.Schema) *jsonschema.Schema {
 			part.Title, part.Examples, part.Description = "", nil, naming.ShortLine(part.Description, most)
 			return part
@@ -119,7 +118,8 @@ func readAgain(text string) (s *jsonschema.Schema, isSame bool) {
 
 // minShared is the length from which what stands in two places is worth two references and a place of its own. To share
 // parts takes as often as long as to write a definition as it has levels, so one that copies more than maxShared bytes stays.
-const minShared, maxShared = 64, 64 << 10
+// To read a schema again takes longer than to write it, so one of more than maxShortened bytes keeps its texts.
+const minShared, maxShared, maxShortened = 64, 64 << 10, 128 << 10
 
 // wholeRef matches a reference that does not lead into a part.
 var wholeRef = regexp.MustCompile(`"\$ref":"#(/(\$defs|definitions)/[^/"]+)?"`)
