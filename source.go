@@ -73,7 +73,7 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 	for _, p := range problems {
 		events.emit(ctx, (*FailureEvent)(&p))
 	}
-	if e.last, err = e.compile(ctx, e.sources.Current(), &Catalog{}); err != nil {
+	if e.last, err = e.compile(ctx, e.sources.Offer(nil, nil).Snapshot, &Catalog{}); err != nil {
 		return nil, err
 	}
 	mayChange := slices.ContainsFunc(config.Groups, func(g Group) bool { return g.Source != nil })
@@ -138,8 +138,9 @@ const maxDown = 5 // groups that do not answer, which a miss names
 func (e *editions) update(ctx context.Context, mine sources.Callers) {
 	for range 2 {
 		e.mu.Lock()
-		change := e.sources.Pending(mine)
-		begins := change != nil && e.building == nil && (change.IsFirst || e.affordsBuild()) // this run begins the build
+		change, now := e.sources.Pending(mine), time.Now()
+		e.saved, e.savedAt = min(e.saved+now.Sub(e.savedAt)/buildShare, maxBuildSaved), now
+		begins := change != nil && e.building == nil && (change.IsFirst || e.saved > 0) // this run begins the build
 		if begins {
 			e.building = make(chan struct{})
 			go e.build(context.WithoutCancel(ctx), change)
@@ -162,13 +163,6 @@ func (e *editions) update(ctx context.Context, mine sources.Callers) {
 			return
 		}
 	}
-}
-
-// affordsBuild reports whether builds have taken no more than their share.
-func (e *editions) affordsBuild() bool {
-	now := time.Now()
-	e.saved, e.savedAt = min(e.saved+now.Sub(e.savedAt)/buildShare, maxBuildSaved), now
-	return e.saved > 0
 }
 
 // build makes a change current, as far as that can be done.

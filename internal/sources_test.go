@@ -150,7 +150,7 @@ func TestCallersAreForgotten(t *testing.T) {
 	for _, of := range []string{"a", "b", "c", "a", "d"} {
 		assert.Equal(t, 6000, ask(of), of)
 	}
-	assert.Len(t, s.Current().Infos, 6000, "definitions that all have")
+	assert.Len(t, s.Offer(nil, nil).Infos, 6000, "definitions that all have")
 	isDown = true
 	for _, of := range []string{"a", "c", "d"} {
 		assert.Equal(t, 6000, ask(of), of)

@@ -63,10 +63,7 @@ func (s *LoadSet) Keep(isKept func(doc int) bool) {
 
 // Drop removes documents.
 func (s *LoadSet) Drop(docs []int) {
-	for _, doc := range docs {
-		s.Members.Remove(doc)
-	}
-	s.Keep(s.Members.Has)
+	s.Keep(func(doc int) bool { return !slices.Contains(docs, doc) })
 }
 
 // Excess returns the least recently used documents beyond limit. Exempt documents do not count. Busy documents, whose

@@ -128,13 +128,6 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 	return s, problems, nil
 }
 
-// Current returns the snapshot that was accepted last, with the newest tools.
-func (s *Sources) Current() *Snapshot {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current
-}
-
 // A Change is new listings.
 type Change struct {
 	IsFirst bool // the run that asked for it has no listing of a group yet

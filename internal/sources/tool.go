@@ -139,27 +139,25 @@ type (
 // wrapped returns a tool with a fixed Info. The tool can be called.
 func wrapped(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
 	d := &described{info: info, typeName: typeName(t), callbacks: components.IsCallbacksEnabled(t)}
-	plain, isPlain := t.(invokable[string, string])
-	stream, isStream := t.(streamable[string, string])
-	enhanced, isEnhanced := t.(invokable[input, output])
-	enhancedStream, isEnhancedStream := t.(streamable[input, output])
-	switch {
-	case isPlain && isStream:
-		return both[string, string, string, string]{d, plain, stream}
-	case isPlain && isEnhancedStream:
-		return both[string, string, input, output]{d, plain, enhancedStream}
-	case isEnhanced && isStream:
-		return both[input, output, string, string]{d, enhanced, stream}
-	case isEnhanced && isEnhancedStream:
-		return both[input, output, input, output]{d, enhanced, enhancedStream}
-	case isPlain:
-		return invoked[string, string]{d, plain}
-	case isStream:
-		return streamed[string, string]{d, stream}
-	case isEnhanced:
-		return invoked[input, output]{d, enhanced}
+	switch w := t.(type) {
+	case invokable[string, string]:
+		return withStream(d, t, w)
+	case invokable[input, output]:
+		return withStream(d, t, w)
+	case streamable[string, string]:
+		return streamed[string, string]{d, w}
 	}
-	return streamed[input, output]{d, enhancedStream}
+	return streamed[input, output]{d, t.(streamable[input, output])}
+}
+
+func withStream[A, R any](d *described, t tool.BaseTool, way invokable[A, R]) tool.BaseTool {
+	switch s := t.(type) {
+	case streamable[string, string]:
+		return both[A, R, string, string]{d, way, s}
+	case streamable[input, output]:
+		return both[A, R, input, output]{d, way, s}
+	}
+	return invoked[A, R]{d, way}
 }
 
 // typeName returns the tool's type in callbacks, as Eino would: the tool's own answer, or its Go type.
