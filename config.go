@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,9 +179,10 @@ type Limits struct {
 	// is left out. Zero means DefaultMaxAnswerTokens.
 	MaxAnswerTokens int
 
-	// MaxLoaded is the largest number of loaded tools that are visible at once. Those least recently found or called are
-	// hidden again until a search finds them, but none whose call is under way, that a native search found, or that
-	// ProtocolAnchored defined in the conversation. Zero means no limit.
+	// MaxLoaded is the largest number of loaded tools that are visible at once, so a search returns no more where the
+	// list shows them. Those least recently found or called are hidden again until a search finds them, but none whose
+	// call is under way, that a native search found, or that ProtocolAnchored defined in the conversation. Zero means no
+	// limit.
 	MaxLoaded int
 
 	// SearchTimeout bounds the time that the searches of one message of the model take together, and that Preselect takes.
@@ -361,6 +363,25 @@ func (config *Config) withDefaults() (*Config, error) {
 	if filled.Preselect == PreselectAuto {
 		filled.Preselect = min(DefaultPreselect, cmp.Or(limits.MaxLoaded, DefaultPreselect))
 	}
+	for _, field := range [...]struct {
+		of       string
+		is, last int
+	}{
+		{"MaxResults", filled.MaxResults, math.MaxInt}, {"Limits.MaxResultsCap", limits.MaxResultsCap, math.MaxInt},
+		{"DeferFrom", filled.DeferFrom, math.MaxInt}, {"Limits.MaxLoaded", limits.MaxLoaded, math.MaxInt},
+		{"Preselect", filled.Preselect, math.MaxInt}, {"Reminder.MaxTokens", filled.Reminder.MaxTokens, math.MaxInt},
+		{"Limits.SourceTimeout", cmp.Compare(limits.SourceTimeout, 0), 1}, {"Limits.SearchTimeout", cmp.Compare(limits.SearchTimeout, 0), 1},
+		{"Limits.MaxAnswerTokens", limits.MaxAnswerTokens, math.MaxInt},
+		{"ReminderPosition", int(filled.Reminder.Position), int(ReminderInstruction)},
+		{"UnloadedPolicy", int(filled.Unloaded), int(UnloadedRefuse)},
+		{"UnknownPolicy", int(filled.Unknown), int(UnknownFail)},
+		{"ToolErrorsPolicy", int(filled.ToolErrors), int(ToolErrorsExplain)},
+		{"Language", int(filled.Language), int(Chinese)},
+	} {
+		if field.is < 0 || field.is > field.last {
+			return nil, fmt.Errorf("toolsearch: %s %d is out of range", field.of, field.is)
+		}
+	}
 	names := filled.Protocol.names(filled.ToolName)
 	switch {
 	case !naming.IsValid(filled.ToolName):
@@ -368,30 +389,8 @@ func (config *Config) withDefaults() (*Config, error) {
 	case slices.ContainsFunc(names.all, func(name string) bool { return !naming.IsValid(name) }):
 		return nil, fmt.Errorf("toolsearch: ToolName %q: too long, since a tool of Protocol %v would have a name of more than 64 characters",
 			filled.ToolName, filled.Protocol)
-	case filled.MaxResults < 0 || limits.MaxResultsCap < 0:
-		return nil, fmt.Errorf("toolsearch: MaxResults %d and MaxResultsCap %d must not be negative", filled.MaxResults, limits.MaxResultsCap)
 	case filled.MaxResults > limits.MaxResultsCap:
 		return nil, fmt.Errorf("toolsearch: MaxResults %d exceeds MaxResultsCap %d", filled.MaxResults, limits.MaxResultsCap)
-	case filled.DeferFrom < 0 || limits.MaxLoaded < 0 || filled.Preselect < 0 || filled.Reminder.MaxTokens < 0:
-		return nil, fmt.Errorf("toolsearch: DeferFrom %d, MaxLoaded %d, Preselect %d and Reminder.MaxTokens %d must not be negative",
-			filled.DeferFrom, limits.MaxLoaded, filled.Preselect, filled.Reminder.MaxTokens)
-	case limits.SourceTimeout < 0 || limits.SearchTimeout < 0 || limits.MaxAnswerTokens < 0:
-		return nil, fmt.Errorf("toolsearch: SourceTimeout %v, SearchTimeout %v and MaxAnswerTokens %d must not be negative",
-			limits.SourceTimeout, limits.SearchTimeout, limits.MaxAnswerTokens)
-	}
-	for _, choice := range [...]struct {
-		of       string
-		is, last int
-	}{
-		{"ReminderPosition", int(filled.Reminder.Position), int(ReminderInstruction)},
-		{"UnloadedPolicy", int(filled.Unloaded), int(UnloadedRefuse)},
-		{"UnknownPolicy", int(filled.Unknown), int(UnknownFail)},
-		{"ToolErrorsPolicy", int(filled.ToolErrors), int(ToolErrorsExplain)},
-		{"Language", int(filled.Language), int(Chinese)},
-	} {
-		if choice.is < 0 || choice.is > choice.last {
-			return nil, fmt.Errorf("toolsearch: unknown %s %d", choice.of, choice.is)
-		}
 	}
 	return &filled, nil
 }

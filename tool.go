@@ -185,6 +185,9 @@ func (h *host) search(
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
+	if err == nil && h.names.add == "" && r.isInAgent() && r.mode == textMode && r.config.Limits.MaxLoaded > 0 { // no more get visible
+		h.leaveOut(result, result.Matches[:min(len(result.Matches), r.config.Limits.MaxLoaded)])
+	}
 	if err == nil {
 		if text, trace.alreadyShown = h.fit(r, result, trace, write); h.names.add == "" && r.isInAgent() {
 			r.recordEffect(ctx, conversation.Effect{Loads: append(matchNames(result.Matches), trace.alreadyShown...)})
@@ -241,11 +244,17 @@ func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) s
 			kept, left = append(kept, m), left-size
 		}
 	}
-	if n := len(all) - len(kept); n > 0 {
+	result.Matches = all
+	h.leaveOut(result, kept)
+	return write(result, t), t.alreadyShown
+}
+
+// leaveOut keeps some of the matches, and says how many are left out.
+func (h *host) leaveOut(result *Result, kept []Match) {
+	if n := len(result.Matches) - len(kept); n > 0 {
 		result.Message = strings.TrimSpace(result.Message + " " + h.prompt.Text("left-out", "{count}", strconv.Itoa(n)))
 	}
 	result.Matches = kept
-	return write(result, t), t.alreadyShown
 }
 
 // room returns the bytes for one answer: the calls of one message divide the budget evenly.
