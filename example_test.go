@@ -193,7 +193,7 @@ func ExampleGroup() {
 	showRun(context.Background(), config, "What does the team say?",
 		toolsearchtest.CallTool("tool_search", `{"query":"slack: search"}`), toolsearchtest.CallTool("slack__search", `{}`))
 	// Output:
-	// jira failed: toolsearch: Source of group "jira": connection refused; the last good catalog of 2 tools stays
+	// jira failed: toolsearch: Source of group "jira": connection refused; none of its tools is used
 	// + tool_search
 	// {"matches":["slack__search"]}
 	// + slack__search

@@ -110,7 +110,12 @@ func (s *Sources) Offer(mine Callers, failures []error) *Offer {
 			o.Docs.Add(doc)
 		}
 	}
-	stays := fmt.Sprintf("the last good catalog of %d tools stays", o.Docs.Len())
+	stays := func(group int) string {
+		if at := slices.IndexFunc(mine, func(c *caller) bool { return c.group == group && c.current != nil }); at >= 0 {
+			return fmt.Sprintf("its last %d tools stay", len(mine[at].shown.docs))
+		}
+		return "none of its tools is used"
+	}
 	if !s.rules.IsFiltered { // no two tools have the same name
 		o.Docs = nil
 	}
@@ -121,7 +126,7 @@ func (s *Sources) Offer(mine Callers, failures []error) *Offer {
 		}
 	}
 	for _, c := range mine {
-		report(c.group, c.refusal, stays)
+		report(c.group, c.refusal, stays(c.group))
 		if c.refusal = nil; c.isDown {
 			o.Down = append(o.Down, c.group)
 		}
@@ -131,7 +136,7 @@ func (s *Sources) Offer(mine Callers, failures []error) *Offer {
 		}
 	}
 	for group, err := range failures {
-		report(group, err, stays)
+		report(group, err, stays(group))
 	}
 	return o
 }

@@ -305,7 +305,7 @@ func testGroupsFailAlone(t *testing.T, w way) {
 	}
 
 	told, groups := run("a_tool c_tool")
-	assert.Equal(t, []string{`Source of b: toolsearch: Source of group "b": no route to host; the last good catalog of 3 tools stays`}, told, "before b ever answered")
+	assert.Equal(t, []string{`Source of b: toolsearch: Source of group "b": no route to host; none of its tools is used`}, told, "before b ever answered")
 	assert.Equal(t, [][]string{{"a", "c"}}, groups)
 
 	s.of["b"].serve("b_tool: Does")
