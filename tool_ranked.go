@@ -17,13 +17,9 @@ import (
 
 // rankedNames is the last line.
 type rankedNames struct {
-	Candidates int          `json:"total_candidates,omitempty"` // tools that were considered; 0 if names were asked for
-	Matches    []rankedName `json:"matches"`
+	Candidates int                 `json:"total_candidates,omitempty"` // tools that were considered; 0 if names were asked for
+	Matches    []map[string]string `json:"matches"`                    // the name of each
 	help
-}
-
-type rankedName struct {
-	Name string `json:"name"`
 }
 
 func (h *host) rankedTool() *metaTool {
@@ -32,7 +28,7 @@ func (h *host) rankedTool() *metaTool {
 		"limit": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
 	}
 	write := func(r *run, _ searchRequest, result *Result, t trace) string {
-		last := rankedNames{Matches: []rankedName{}, help: helpOf(result, t)}
+		last := rankedNames{Matches: []map[string]string{}, help: helpOf(result, t)}
 		if t.ranked > 0 {
 			last.Candidates = r.scope.size()
 		}
@@ -43,7 +39,7 @@ func (h *host) rankedTool() *metaTool {
 		}
 		for i, m := range result.Matches {
 			text.WriteString(h.rankedText(r, i+1, m, t))
-			last.Matches = append(last.Matches, rankedName{m.Info.Name})
+			last.Matches = append(last.Matches, map[string]string{"name": m.Info.Name})
 		}
 		return text.String() + toJSON(last)
 	}
