@@ -63,6 +63,8 @@ func (h *host) searchOnlyTool() *metaTool {
 			key := "found"
 			if n := len(result.Matches); n > 0 && answer.Found > n+len(answer.Already) {
 				key = "found-more"
+			} else if trace.first == "fallback" && trace.foundBy == nil {
+				key = "found-near"
 			}
 			answer.Message = h.prompt.Text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
 		}

@@ -26,7 +26,7 @@ type Tool struct {
 //	names with descriptions, if asked for, cut shorter and shorter
 //	names
 //	names by namespace, without the prefix they share, with descriptions of the namespaces
-//	namespaces with the number of their tools and with their descriptions
+//	namespaces, if there are any, with the number of their tools and with their descriptions
 //	the same for as many namespaces as fit, those that a request is about first, and half a line of each description
 //	one line
 //
@@ -73,6 +73,10 @@ func (l *List) Text() (text string, form Form, listFor func(request string) stri
 			return text, Names, nil
 		}
 	}
+	count := l.Phrase("reminder-count", "{count}", strconv.Itoa(len(l.Tools)))
+	if len(groups) == 1 && groups[0].namespace == "" { // there are none to search in
+		return count, Nothing, nil
+	}
 	characterize(groups, 1+len(l.Tools)/maxReadTools)
 	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(len(b.tools), len(a.tools)) }) // the largest first
 	if text, fits := l.described(groups, l.titles); fits {
@@ -85,7 +89,7 @@ func (l *List) Text() (text string, form Form, listFor func(request string) stri
 			}
 		}
 	}
-	return l.Phrase("reminder-count", "{count}", strconv.Itoa(len(l.Tools))), Nothing, nil
+	return count, Nothing, nil
 }
 
 // Bounds on the descriptions of namespaces.

@@ -559,6 +559,7 @@ func TestTextsFitTheReminder(t *testing.T) {
 		{"groups", "6 ", toolsearch.ReminderConfig{MaxTokens: 40},
 			`names from|name from|their names;|from the list|[加s] ?列表中的|它们的名称`, true},
 		{"a number", "6 ", toolsearch.ReminderConfig{MaxTokens: 1}, "available-deferred-tools|group|分组", false},
+		{"no groups", "6 ", toolsearch.ReminderConfig{MaxTokens: 40}, "available-deferred-tools|group|分组", false},
 		{"nothing", "^$", toolsearch.ReminderConfig{Disabled: true}, "deferred|列表中取|group|分组", false},
 		{"nothing to list", "^$", toolsearch.ReminderConfig{}, "deferred|列表中取|group|分组", false},
 	}
@@ -571,8 +572,11 @@ func TestTextsFitTheReminder(t *testing.T) {
 			for language, name := range map[toolsearch.Language]string{toolsearch.English: "English", toolsearch.Chinese: "Chinese"} {
 				t.Run(fmt.Sprintf("%s/%v/%s", form.name, protocol, name), func(t *testing.T) {
 					config := toolsearch.Config{DynamicTools: officeTools(), Protocol: protocol, Language: language, Reminder: form.config}
-					if form.name == "nothing to list" {
+					switch form.name {
+					case "nothing to list":
 						config.AlwaysLoaded = []string{"*"}
+					case "no groups":
+						config.Annotate = func(*schema.ToolInfo) toolsearch.Annotation { return toolsearch.Annotation{} }
 					}
 					assert.Regexp(t, form.lead, strings.TrimPrefix(reminderOf(t, config), reminderOpen))
 					o := play(t, conversation{config: config, turns: mistakes}, way{})

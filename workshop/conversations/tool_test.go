@@ -163,35 +163,31 @@ func TestProtocolSearchAdd(t *testing.T) {
 		{
 			name: "a pattern that matches a description, a near word, and a word without a match", config: start,
 			turns: []turn{find(`{"query":"prices.*shares"}`), find(`{"query":"wether"}`), find(`{"query":"zzzzzz"}`)},
-			saw:   slices.Repeat([]string{metas}, 4),
 			check: says(
 				`{"found":1,"tools":[{"name":"list_stocks","description":"Prices of shares"}],"message":"1 found. Load what you need with add_tool."}`,
-				`{"found":1,"tools":[`+weather+`],"message":"1 found. Load what you need with add_tool."}`,
+				`{"found":1,"tools":[`+weather+`],"message":"Nothing matches exactly; the nearest are shown. Load what fits with add_tool."}`,
 				`{"found":0,"tools":[],"message":"No tool matches. Try another word or a shorter pattern; show_all_tools lists every tool. If none can do it, tell the user."}`),
 		},
 		{
 			name: "misspelled names and whole names that match nothing find their tools", config: start,
 			dynamic: append(testtools.NewsTools(), testtools.EchoTools("tool_001: Does", "tool_002: Does")...),
 			turns: []turn{find(`{"query":"get_wether"}`), find(`{"query":"send_mial"}`), find(`{"query":"tol_001"}`),
-				find(`{"query":"wether city"}`), find(`{"query":"send msg"}`),
-				find(`{"query":"Slack-Send-Message"}`), find(`{"query":"^send mail$"}`)},
+				find(`{"query":"wether city"}`), find(`{"query":"send msg"}`), find(`{"query":"Slack-Send-Message"}`), find(`{"query":"^send mail$"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []string{"get_weather", "send_mail", "tool_001", "get_weather", "mcp__slack__send_message",
 					"mcp__slack__send_message", "send_mail"} {
 					id := fmt.Sprintf("call_%d", i+1)
 					var got struct {
-						Found       int
-						Tools       []struct{ Name string }
-						Suggestions []string
-						Message     string
+						Found   int
+						Tools   []struct{ Name string }
+						Message string
 					}
 					require.NoError(t, json.Unmarshal([]byte(o.result(t, id)), &got), id)
 					require.NotEmpty(t, got.Tools, id)
 					assert.Equal(t, want, got.Tools[0].Name, id)
 					assert.LessOrEqual(t, len(got.Tools), 5, "%s: the tools that are shown", id)
 					assert.Len(t, got.Tools, got.Found, "%s: what has been found is what is shown", id)
-					assert.Equal(t, fmt.Sprintf("%d found. Load what you need with add_tool.", got.Found), got.Message, id)
-					assert.Empty(t, got.Suggestions, id)
+					assert.Equal(t, "Nothing matches exactly; the nearest are shown. Load what fits with add_tool.", got.Message, id)
 				}
 			},
 		},
