@@ -132,7 +132,7 @@ func (f *File) servers() (names []string, filled map[string]Server, err error) {
 	}
 	switch {
 	case len(names) == 0:
-		return nil, nil, errors.New("no servers")
+		return nil, nil, errors.New(`no servers in "mcpServers"`)
 	case len(names) > maxServers:
 		return nil, nil, fmt.Errorf("more than %d servers", maxServers)
 	}
@@ -181,7 +181,7 @@ func (s Server) filled() (Server, error) {
 	case len(missing) > 0:
 		return s, fmt.Errorf("not set in the environment: %s", strings.Join(missing, ", "))
 	case (s.URL == "") == (s.Command == ""):
-		return s, errors.New("want a command or a url")
+		return s, errors.New("want either a command or a url")
 	case s.URL != "" && (err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https"):
 		return s, errors.New("want a URL that begins with http:// or https://")
 	}
