@@ -1,6 +1,5 @@
 // Package usage learns from conversations which tools are called together. A tool whose words a request does not have is
-// found by the company it keeps: with half of a task's tools called, what other tasks called with them raises the share of
-// the rest among the first five matches of the task's text from 42 to 53% (mcpbench) and from 76 to 87% (ultratool).
+// found by the company it keeps. docs/settings.md says how much that finds.
 //
 // A Store marshals as JSON, to be kept in a file. It keeps names of tools and hashes of the conversations' names, but no
 // queries, arguments or results.
