@@ -182,7 +182,12 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	}
 	ordinary := loaded
 	if r.mode.isNative() {
-		ordinary = ordinaryOnes(r, given.tools, loaded)
+		ordinary = conversation.NewLoadSet(len(r.scope.docs))
+		for _, doc := range loaded.Docs { // those that no native result shows, that are there already, or that are always
+			if !loaded.ByResult.Has(doc) || r.hidesNone || r.isAlways(doc) || hasLoaded(r, given.tools, r.scope.docs[doc].Name) {
+				ordinary.Add(doc)
+			}
+		}
 	}
 	isOurs := func(t *schema.ToolInfo) bool { // a resumed run may have such tools, from a native protocol
 		if t == nil || conversation.IsOurs(t, r.names.search) {
@@ -212,18 +217,6 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 		}
 	}
 	return next
-}
-
-// ordinaryOnes returns the loaded tools of the ordinary list: those that no native result shows, that are in it
-// already, or that are of AlwaysLoaded.
-func ordinaryOnes(r *run, tools []*schema.ToolInfo, loaded *conversation.LoadSet) *conversation.LoadSet {
-	moved := conversation.NewLoadSet(len(r.scope.docs))
-	for _, doc := range loaded.Docs {
-		if !loaded.ByResult.Has(doc) || r.hidesNone || r.isAlways(doc) || hasLoaded(r, tools, r.scope.docs[doc].Name) {
-			moved.Add(doc)
-		}
-	}
-	return moved
 }
 
 // markCalled marks the tools that a model's message calls as loaded: the call may be gone before the next model call.

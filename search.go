@@ -96,14 +96,6 @@ func (c scope) size() int {
 	return c.allowed.Len()
 }
 
-// filter returns the scope as a Query.Allowed: nil means all documents.
-func (c scope) filter() func(doc int) bool {
-	if c.allowed == nil {
-		return nil
-	}
-	return c.allowed.Has
-}
-
 // find answers queries with one result: the best tool of each query, then the second best of each, and so on, every
 // tool once. The limit holds for each query; 0 means the default.
 //
@@ -431,7 +423,7 @@ type ranking struct {
 // read reads a text as a searcher does, or by the common rule for nil. allowed may be nil. A panic is a failure.
 func (c scope) read(s search.Searcher, text, namespace string, limit int, allowed func(doc int) bool) (q search.Query, err error) {
 	defer foreign.Recover(&err)
-	q = c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.filter()), allowed)
+	q = c.narrower.Narrow(c.narrower.Read(s, text, namespace, c.has), allowed)
 	q.Limit = limit
 	return q, nil
 }
@@ -484,7 +476,7 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 
 // askFor ranks the tools by a user's message.
 func (c scope) askFor(ctx context.Context, s search.Searcher, message string, limit int) (ranking, error) {
-	q := c.narrower.Read(nil, message, "", c.filter())
+	q := c.narrower.Read(nil, message, "", c.has)
 	q.Required, q.Limit = nil, limit
 	return c.ask(ctx, s, c.narrower.Narrow(q, nil))
 }

@@ -291,12 +291,6 @@ func (d *definition) cut(description, parameter int) {
 
 const maxEscaped = 6 // bytes that JSON writes for one byte, at most
 
-// selectedTools is the answer of tool_search of ProtocolRegexp.
-type selectedTools struct {
-	SelectedTools []string `json:"selectedTools"`
-	help
-}
-
 func (h *host) regexpTool() *metaTool {
 	parameters := map[string]*schema.ParameterInfo{
 		"regex_pattern": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
@@ -307,7 +301,10 @@ func (h *host) regexpTool() *metaTool {
 		return request
 	}
 	return h.searchTool(searching{parameters, read, func(_ *run, _ searchRequest, result *Result, t trace) string {
-		return toJSON(selectedTools{matchNames(result.Matches), helpOf(result, t)})
+		return toJSON(struct {
+			SelectedTools []string `json:"selectedTools"`
+			help
+		}{matchNames(result.Matches), helpOf(result, t)})
 	}})
 }
 

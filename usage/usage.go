@@ -137,44 +137,39 @@ func (s *Store) Snapshot(context.Context) toolsearch.CoUse {
 	defer s.mu.Unlock()
 	all := slices.Clone(s.conversations)
 	return func(called []string, visible func(name string) bool) map[string]float64 {
-		return coUse(all, called, visible)
-	}
-}
-
-// coUse is the formula of Snapshot.
-func coUse(all []conversation, called []string, visible func(name string) bool) map[string]float64 {
-	calls, total := make(map[string]float64), 0.0 // the weights of conversations that call a tool, and of all
-	both := make(map[string]map[string]float64)   // by called tool
-	newer := 0.0                                  // conversations, of those that the run may know
-	for _, c := range slices.Backward(all) {
-		tools := slices.DeleteFunc(slices.Clone(c.Tools), func(tool string) bool { return !visible(tool) })
-		if len(tools) == 0 {
-			continue
-		}
-		weight := math.Exp2(-newer / halfLife)
-		newer, total = newer+1, total+weight
-		share := weight * min(1, fair/float64(max(1, len(tools)-1)))
-		for _, tool := range tools {
-			calls[tool] += weight
-			if !slices.Contains(called, tool) {
+		calls, total := make(map[string]float64), 0.0 // the weights of conversations that call a tool, and of all
+		both := make(map[string]map[string]float64)   // by called tool
+		newer := 0.0                                  // conversations, of those that the run may know
+		for _, c := range slices.Backward(all) {
+			tools := slices.DeleteFunc(slices.Clone(c.Tools), func(tool string) bool { return !visible(tool) })
+			if len(tools) == 0 {
 				continue
 			}
-			if both[tool] == nil {
-				both[tool] = make(map[string]float64)
-			}
-			for _, other := range tools {
-				both[tool][other] += share
+			weight := math.Exp2(-newer / halfLife)
+			newer, total = newer+1, total+weight
+			share := weight * min(1, fair/float64(max(1, len(tools)-1)))
+			for _, tool := range tools {
+				calls[tool] += weight
+				if !slices.Contains(called, tool) {
+					continue
+				}
+				if both[tool] == nil {
+					both[tool] = make(map[string]float64)
+				}
+				for _, other := range tools {
+					both[tool][other] += share
+				}
 			}
 		}
-	}
-	strengths := make(map[string]float64)
-	for _, tool := range called {
-		for other, weight := range both[tool] {
-			lift := (weight - calls[tool]*calls[other]/total) / (calls[tool] + prior)
-			if lift > 0 && !slices.Contains(called, other) {
-				strengths[other] += lift / float64(len(called))
+		strengths := make(map[string]float64)
+		for _, tool := range called {
+			for other, weight := range both[tool] {
+				lift := (weight - calls[tool]*calls[other]/total) / (calls[tool] + prior)
+				if lift > 0 && !slices.Contains(called, other) {
+					strengths[other] += lift / float64(len(called))
+				}
 			}
 		}
+		return strengths
 	}
-	return strengths
 }

@@ -41,11 +41,8 @@ func IsOurs(t *schema.ToolInfo, searchTool string) bool {
 }
 
 // MarkRemembered returns the definition of a search tool, marked with the names of the loaded tools that are not in the
-// tool list. It returns t itself if that is its mark.
+// tool list.
 func MarkRemembered(t *schema.ToolInfo, names string) *schema.ToolInfo {
-	if Remembered(t) == names {
-		return t
-	}
 	return marked(t, rememberedMark, names)
 }
 
