@@ -55,11 +55,12 @@ type course struct {
 func (r *run) courseOf(t *transcript) *course {
 	c := &course{results: make(map[anchor.At]bool), first: make(map[int]anchor.At)}
 	nth := make(map[string]int)
-	next, system := 0, "" // agents that share a Session differ in their instructions
+	next, items, system := 0, 0, "" // agents that share a Session differ in their instructions
 	for i := range t.views {
 		v := &t.views[i]
 		if t.inserted != nil && t.insertAt == i && t.inserted.user {
-			c.users = append(c.users, anchor.At{User: len(c.users) + 1})
+			items++
+			c.users = append(c.users, anchor.At{User: len(c.users) + 1, Item: items})
 		}
 		if v.system {
 			system = hashOf(append(v.texts, system, v.text)...)
@@ -77,8 +78,9 @@ func (r *run) courseOf(t *transcript) *course {
 				c.first[doc] = cmp.Or(c.first[doc], c.now)
 			}
 		}
-		if v.user && !v.dropped || v.asks {
-			at := anchor.At{User: len(c.users) + 1}
+		if v.inputs > 0 && (v.user && !v.dropped || v.asks) {
+			items += v.inputs
+			at := anchor.At{User: len(c.users) + 1, Item: items}
 			if !r.reminder.is(v) {
 				at.Text = hashOf(append(v.texts, system, v.text)...)
 				c.now = at

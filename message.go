@@ -60,7 +60,8 @@ type view struct {
 	system    bool
 	user      bool     // a user's text
 	assistant bool     // a model's message
-	asks      bool     // a user's text behind results, in one message
+	asks      bool     // what a user said behind results, in one message
+	inputs    int      // texts, pictures and the like of the user's; in Chat Completions, a message of them counts as one
 	summary   bool     // Eino's summarization made it
 	text      string   // of a user's or system message that is a single text
 	texts     []string // of such a message with several parts

@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -27,6 +28,9 @@ func (agenticCodec) read(m *schema.AgenticMessage, v *view) {
 	v.assistant = m.Role == schema.AgenticRoleTypeAssistant
 	v.user = m.Role == schema.AgenticRoleTypeUser
 	for i, block := range m.ContentBlocks {
+		if v.user && block != nil && (block.UserInputText != nil || strings.HasPrefix(string(block.Type), "user_input_")) {
+			v.inputs++
+		}
 		switch {
 		case block == nil:
 		case block.FunctionToolCall != nil:
@@ -59,7 +63,7 @@ func (agenticCodec) read(m *schema.AgenticMessage, v *view) {
 			v.texts = append(v.texts, block.UserInputText.Text)
 		}
 	}
-	v.asks = v.user && len(v.results) > 0 && len(v.texts) > 0
+	v.asks = v.user && len(v.results) > 0 && v.inputs > 0
 	v.user = v.user && len(v.results) == 0
 }
 

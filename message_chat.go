@@ -17,7 +17,7 @@ func (chatCodec) read(m *schema.Message, v *view) {
 	v.readExtra(m.Extra)
 	switch m.Role {
 	case schema.System, schema.User:
-		v.system, v.user = m.Role == schema.System, m.Role == schema.User
+		v.system, v.user, v.inputs = m.Role == schema.System, m.Role == schema.User, 1
 		if len(m.UserInputMultiContent) == 0 && len(m.MultiContent) == 0 {
 			v.text = m.Content
 		}

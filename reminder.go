@@ -207,7 +207,7 @@ func (r *reminder) ensure(t *transcript) {
 	if placed {
 		return
 	}
-	t.insertAt, t.inserted = at, &view{user: true, text: r.text, extra: map[string]any{reminderMark: r.tool}}
+	t.insertAt, t.inserted = at, &view{user: true, inputs: 1, text: r.text, extra: map[string]any{reminderMark: r.tool}}
 	if r.position == ReminderInstruction {
 		t.inserted = &view{system: true, text: r.text, extra: map[string]any{systemMark + r.tool: r.tool}}
 	}

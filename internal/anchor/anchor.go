@@ -50,6 +50,7 @@ type At struct {
 	Call string `json:"call,omitempty"` // the ID of the call
 	Nth  int    `json:"nth,omitempty"`  // which of the results with that ID, from 0
 	User int    `json:"user,omitempty"` // which message of the user's, from 1
+	Item int    `json:"item,omitempty"` // which of their items, of which a message has one or more in Responses
 	Text string `json:"text,omitempty"` // identifies the message; for a place behind results, the transport leaves both alone
 }
 

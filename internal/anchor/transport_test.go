@@ -123,8 +123,8 @@ func (f form) with(list, added, last string) string {
 }
 
 var (
-	found = anchor.At{Call: "c1"} // behind the search
-	now   = anchor.At{User: 2}    // the end
+	found = anchor.At{Call: "c1"}       // behind the search
+	now   = anchor.At{User: 2, Item: 2} // the end
 )
 
 func mail() anchor.Tool { return anchor.Tool{Name: "mail", First: found} }
@@ -196,7 +196,7 @@ func TestMoves(t *testing.T) {
 			{"a tool that is gone but was never there", "tool_search", []anchor.Tool{{Name: "mail", First: found, Gone: true}},
 				"tool_search", nil, nil, false},
 			{"a tool that the list does not have", "tool_search", []anchor.Tool{mail()}, "tool_search", nil, nil, false},
-			{"a tool without a place", "tool_search mail fax", []anchor.Tool{{Name: "mail", First: anchor.At{User: 9}}, {Name: "fax", First: found}},
+			{"a tool without a place", "tool_search mail fax", []anchor.Tool{{Name: "mail", First: anchor.At{User: 9, Item: 9}}, {Name: "fax", First: found}},
 				"tool_search mail", []string{other}, nil, true},
 		} {
 			t.Run(name+"/"+row.name, func(t *testing.T) {
@@ -497,7 +497,7 @@ func FuzzBodies(f *testing.F) {
 			return
 		}
 		b := &base{}
-		tools := []anchor.Tool{mail(), {Name: "fax", First: now, Gone: true}, {Name: "a", First: anchor.At{User: 1}}}
+		tools := []anchor.Tool{mail(), {Name: "fax", First: now, Gone: true}, {Name: "a", First: anchor.At{User: 1, Item: 1}}}
 		reports := send(t, anchor.Transport(b, "*"), url, body, tools)
 		require.Len(t, b.bodies, 1)
 		if len(reports) == 0 || len(reports[0].Steps) == 0 {

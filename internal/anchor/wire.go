@@ -250,12 +250,16 @@ func (b *body) write(w *wire, leaves func(tool string) bool, added map[int][]ins
 type places struct {
 	results map[At]int
 	users   []int
+	byItem  bool // the user's messages are items, one for each text or picture
 }
 
 func (p *places) index(at At) (int, bool) {
 	if at.Call != "" {
 		i, ok := p.results[At{Call: at.Call, Nth: at.Nth}]
 		return i, ok
+	}
+	if p.byItem {
+		at.User = at.Item
 	}
 	if at.User < 1 || at.User > len(p.users) {
 		return 0, false
@@ -297,7 +301,7 @@ func (e *element) results() (ids []string) {
 
 // placesOf finds the places of a conversation.
 func (w *wire) placesOf(elements []json.RawMessage) *places {
-	p := &places{results: make(map[At]int)}
+	p := &places{results: make(map[At]int), byItem: w.elements == "input"}
 	nth := make(map[string]int)
 	var round []At // the results of the round that is being read
 	isTurn, users := false, 0

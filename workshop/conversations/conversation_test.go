@@ -30,8 +30,7 @@ mcp__slack__send_message
 
 var oddRune = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-// onTheWire returns the call as the model sees it again: as the model made it, but for what
-// providers refuse.
+// onTheWire returns the call as the model sees it again: as the model made it, but for what providers refuse.
 func onTheWire(c call) call {
 	var object map[string]any
 	if !utf8.ValidString(c.Arguments) || json.Unmarshal([]byte(c.Arguments), &object) != nil || object == nil {

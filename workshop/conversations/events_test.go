@@ -84,8 +84,7 @@ func testEventsTellWhatRequestsCost(t *testing.T, w way) {
 	}
 }
 
-// The first model call shows the best tools for what the user said last. No model call is spent
-// on them.
+// The first model call shows the best tools for what the user said last. No model call is spent on them.
 func TestPreselect(t *testing.T) {
 	var table []conversation
 	for _, tt := range []struct {
@@ -170,8 +169,7 @@ func TestEventsLogThemselves(t *testing.T) {
 	}
 }
 
-// checkDocumentedKeys checks the keys of a logged event, as JSON, against the table of
-// docs/operating.md.
+// checkDocumentedKeys checks the keys of a logged event, as JSON, against the table of docs/operating.md.
 func checkDocumentedKeys(t *testing.T, event string) {
 	t.Helper()
 	var values map[string]any

@@ -111,8 +111,7 @@ func allWays() []way {
 	return append(ways, way{}, way{agentic: true, runner: true})
 }
 
-// inAllWays runs a test for both message types, with and without streaming, with and without a
-// Runner.
+// inAllWays runs a test for both message types, with and without streaming, with and without a Runner.
 func inAllWays(t *testing.T, forMessage, forAgentic func(t *testing.T, w way)) {
 	t.Helper()
 	for _, w := range allWays() {
@@ -227,8 +226,7 @@ func checkReminded(t *testing.T, who string, o outcome, want ...string) {
 	}
 }
 
-// checkRequest checks that a request has no tool twice and no reminder twice, and that every
-// call has a result.
+// checkRequest checks that a request has no tool twice and no reminder twice, and that every call has a result.
 func checkRequest(t *testing.T, i int, r request) {
 	t.Helper()
 	seen := map[string]bool{}

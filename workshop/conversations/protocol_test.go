@@ -113,8 +113,7 @@ func testGoOn(t *testing.T, w way, from, to dialect) {
 	}
 }
 
-// checkResultNames checks that each result has the tool name of its call. Some providers compare
-// the two.
+// checkResultNames checks that each result has the tool name of its call. Some providers compare the two.
 func checkResultNames(t *testing.T, o outcome) {
 	t.Helper()
 	for _, r := range o.requests {
@@ -304,8 +303,7 @@ var (
 	chinese     = regexp.MustCompile(`\p{Han}`)
 )
 
-// checkProse checks that a text for the model is not empty, has no placeholder, and is in the
-// language.
+// checkProse checks that a text for the model is not empty, has no placeholder, and is in the language.
 func checkProse(t *testing.T, language toolsearch.Language, text string) {
 	t.Helper()
 	assert.NotEmpty(t, text, "language %d", language)

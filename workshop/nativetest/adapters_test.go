@@ -139,8 +139,7 @@ func failingOver[M adk.MessageType](to model.BaseModel[M]) func(*adk.TypedChatMo
 	}
 }
 
-// leftBehind is a conversation in which two tools were loaded, with the results of the
-// searches as text or in native form.
+// leftBehind is a conversation in which two tools were loaded, with the results of the searches as text or in native form.
 func leftBehind(native bool) []message {
 	called := func(id, name, arguments string) message {
 		return message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: id, Name: name, Arguments: arguments}}}

@@ -429,8 +429,8 @@ func testAnchoredAgentsInTurn[M adk.MessageType](t *testing.T, a adapter[M]) {
 	}
 }
 
-// A message with a result and a question is a place for what is loaded then.
-func TestAnchoredBehindResultAndQuestion(t *testing.T) {
+// A message with a result and a picture is a place for what is loaded then. Responses sends a text and a picture as two items.
+func TestAnchoredBehindResultAndPicture(t *testing.T) {
 	for _, a := range agenticAdapters {
 		t.Run(a.name, func(t *testing.T) {
 			s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored, Preselect: 1, Index: sendMail}}
@@ -438,8 +438,10 @@ func TestAnchoredBehindResultAndQuestion(t *testing.T) {
 			call := message{Role: toolsearchtest.Assistant, Calls: []toolsearchtest.Call{{ID: "c", Name: "tool_search", Arguments: `{"query":"select:get_weather"}`}}}
 			mixed := toolsearchtest.Encode[*schema.AgenticMessage](
 				message{Role: toolsearchtest.Tool, CallID: "c", ToolName: "tool_search", Text: `{"matches":["get_weather"]}`})
-			mixed.ContentBlocks = append(mixed.ContentBlocks, schema.NewContentBlock(&schema.UserInputText{Text: "And now?"}))
-			history := []*schema.AgenticMessage{schema.UserAgenticMessage("Hello"), toolsearchtest.Encode[*schema.AgenticMessage](call), mixed}
+			hello, picture := schema.UserAgenticMessage("Hello"), schema.NewContentBlock(&schema.UserInputImage{URL: "https://example.com/now.png"})
+			hello.ContentBlocks = append(hello.ContentBlocks, picture)
+			mixed.ContentBlocks = append(mixed.ContentBlocks, picture)
+			history := []*schema.AgenticMessage{hello, toolsearchtest.Encode[*schema.AgenticMessage](call), mixed}
 			ctx := toolsearch.WithLoaded(t.Context())
 			for range 2 {
 				said := testtools.Must(drain(newRunner(t, a.model(t, server), s).Run(ctx, history)))(t)

@@ -29,8 +29,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata")
 
-// field is a member of a JSON object with its bytes on the wire. A list is split into its
-// elements.
+// field is a member of a JSON object with its bytes on the wire. A list is split into its elements.
 type field struct {
 	key      string
 	value    string
@@ -153,8 +152,7 @@ func commonPrefix(a, b []string) int {
 	return n
 }
 
-// checkGolden compares what went over the wire with a file. -update writes the file, but not
-// from a stream.
+// checkGolden compares what went over the wire with a file. -update writes the file, but not from a stream.
 func checkGolden(t *testing.T, name string, stream bool, requests []provider.Request) {
 	t.Helper()
 	got := transcript(t, requests)
@@ -284,8 +282,7 @@ func testOrderOfASchema[M adk.MessageType](t *testing.T, a adapter[M]) {
 	assert.Equal(t, 11, catalogs, "ten runs of one")
 }
 
-// promptTools returns the tools of a request that are part of the prompt, which are those not
-// deferred.
+// promptTools returns the tools of a request that are part of the prompt, which are those not deferred.
 func promptTools(t *testing.T, r provider.Request) []string {
 	t.Helper()
 	return slices.DeleteFunc(elementsOf(t, r, "tools"), func(e string) bool { return strings.Contains(e, `"defer_loading":true`) })
