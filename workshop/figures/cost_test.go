@@ -110,35 +110,17 @@ func providerNamed(name string) *cost.Provider {
 	return p
 }
 
-// billsOf returns what a conversation costs under each of some protocols.
-func billsOf(ctx context.Context, tools []*schema.ToolInfo, shape cost.Shape, protocols ...toolsearch.Protocol) (bills []string) {
-	p, conversation := providerNamed(pricedBy), cost.Script(tools, shape)
-	all := idea{}.prices(ctx, tools, p, cost.Way{All: true}, conversation)
-	for _, protocol := range protocols {
-		percent := over(idea{}.prices(ctx, tools, p, cost.Way{Protocol: protocol}, conversation), all)
-		bills = append(bills, fmt.Sprintf("%+d / %+d / %+d %%", percent[:]...))
-	}
-	return bills
-}
-
 // bills returns the rows of the table of bills, with a column for each of four protocols.
 func bills(ctx context.Context, tools []*schema.ToolInfo) table {
-	rows := table{}
+	p, rows := providerNamed(pricedBy), table{}
 	for _, shape := range cost.Shapes {
-		rows[shape.String()] = billsOf(ctx, tools, shape,
-			toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolAnchored, toolsearch.ProtocolNativeReferences)
-	}
-	return rows
-}
-
-// protocolBills returns what each protocol costs in one of the conversations.
-func protocolBills(ctx context.Context, tools []*schema.ToolInfo) table {
-	rows := table{"`ProtocolRegexp`": {notMeasured}} // the replay asks by names, not by patterns
-	protocols := []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolSearchAdd,
-		toolsearch.ProtocolRanked, toolsearch.ProtocolNativeReferences, toolsearch.ProtocolAnchored}
-	names := []string{"ToolSearch", "Dispatch", "SearchAdd", "Ranked", "For(model)", "Anchored"}
-	for i, bill := range billsOf(ctx, tools, shown, protocols...) {
-		rows["`Protocol"+names[i]+"`"] = []string{bill}
+		conversation := cost.Script(tools, shape)
+		all := idea{}.prices(ctx, tools, p, cost.Way{All: true}, conversation)
+		for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch,
+			toolsearch.ProtocolAnchored, toolsearch.ProtocolNativeReferences} {
+			percent := over(idea{}.prices(ctx, tools, p, cost.Way{Protocol: protocol}, conversation), all)
+			rows[shape.String()] = append(rows[shape.String()], fmt.Sprintf("%+d / %+d / %+d %%", percent[:]...))
+		}
 	}
 	return rows
 }

@@ -85,7 +85,7 @@ func TestNumbers(t *testing.T) {
 	}
 	protocols, settings := []string{"docs/protocols.md", "docs/zh/protocols.md"}, []string{"docs/settings.md"}
 	for table, want := range map[string][]string{
-		"bills": protocols, "advice": protocols, "protocols": protocols, "searchers": readmes, "protocol-bills": readmes,
+		"bills": protocols, "advice": protocols, "protocols": protocols, "searchers": readmes,
 		"settings": settings, "ideas": settings, "ideas-400": settings,
 	} {
 		assert.Equal(t, want, found[table], table)

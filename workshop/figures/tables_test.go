@@ -26,7 +26,7 @@ type table = map[string][]string
 func measure(t *testing.T) map[string]table {
 	ctx, tools := t.Context(), services.Infos()
 	tables := map[string]table{
-		"protocols": {}, "settings": {}, "searchers": searcherRows(t), "bills": bills(ctx, tools), "protocol-bills": protocolBills(ctx, tools),
+		"protocols": {}, "settings": {}, "searchers": searcherRows(t), "bills": bills(ctx, tools),
 		"advice": advice(ctx, tools), "ideas": ideaRows(ctx, tools), "ideas-400": ideaRows(ctx, cost.Tools(400, 120)), // a larger catalog
 	}
 	for name, protocol := range map[string]toolsearch.Protocol{
