@@ -30,7 +30,8 @@ func (c *conversation) read(messages []object) {
 		case role == "user":
 			c.readUser(i, blocks)
 		default:
-			must(role == "system" && c.request.model != Outdated, "messages.%d.role: Input should be 'user' or 'assistant'", i)
+			must(role == "system", "messages.%d.role: Input should be 'user', 'assistant' or 'system'", i)
+			must(c.request.model != Outdated, "messages.%d: role 'system' is not supported on this model", i)
 			c.readSystem(i, blocks, messages)
 		}
 	}
@@ -99,10 +100,10 @@ func (c *conversation) readSystem(i int, blocks, messages []object) {
 	for after < len(messages) && text(messages[after], "role") == "system" {
 		after++
 	}
-	must(len(c.open) == 0 && text(messages[i-1], "role") != "assistant" &&
-		(after == len(messages) || text(messages[after], "role") == "assistant"),
-		"messages.%d: a `system` message must immediately follow a `user` message, "+
-			"and must be the last message or be followed by an `assistant` message.", i)
+	must(len(c.open) == 0 && text(messages[i-1], "role") != "assistant",
+		"messages.%d: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result", i)
+	must(after == len(messages) || text(messages[after], "role") == "assistant",
+		"messages.%d: role 'system' must precede an 'assistant' message or end the array", i)
 	for j, b := range blocks {
 		place, kind := fmt.Sprintf("messages.%d.content.%d", i, j), text(b, "type")
 		if kind == "text" {

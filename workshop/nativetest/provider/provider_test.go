@@ -123,14 +123,14 @@ func TestRules(t *testing.T) {
 		{messages, goodMessages, `{"model": "claude", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}],
 			"tools": [{"name": "mail", "input_schema": {"type": "object"}, "defer_loading": true}]}`, "All tools cannot be deferred"},
 		{messages, `"text": "And now?"}]},
-		` + addition, `"text": "And now?"}]}, ` + addition + `, {"role": "user", "content": "Go on"}`, "messages.4: a `system` message must immediately follow"},
+		` + addition, `"text": "And now?"}]}, ` + addition + `, {"role": "user", "content": "Go on"}`, "messages.4: role 'system' must precede an 'assistant' message"},
 		{messages, `{"role": "assistant", "content": [
 			{"type": "server`, addition + `, {"role": "assistant", "content": [
 			{"type": "server`, ""},
 		{messages, `{"role": "user", "content": [
 			{"type": "tool_result"`, addition + `, {"role": "user", "content": [
-			{"type": "tool_result"`, "messages.3: a `system` message must immediately follow"},
-		{messages, `"model": "claude"`, `"model": "outdated"`, "messages.4.role: Input should be 'user' or 'assistant'"},
+			{"type": "tool_result"`, "messages.3: role 'system' must follow a 'user' message"},
+		{messages, `"model": "claude"`, `"model": "outdated"`, "messages.4: role 'system' is not supported on this model"},
 		{messages, `"type": "tool_addition"`, `"type": "tool_removal"`, "Input tag 'tool_removal'"},
 		{messages, `{"name": "fax", "input_schema": {"type": "object"}}`, `{"name": "fax"}`, "input_schema: Field required"},
 		{messages, `{"name": "fax"`, `{"name": "tool_search_tool_bm25"`, "the name of a tool of another type"},
