@@ -105,7 +105,7 @@ func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, 
 
 // newRun asks Source and Filter and returns a run. own are the names of the agent's own tools.
 func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
-	edition, unfiltered, view, err := e.editions.current(ctx)
+	edition, unfiltered, offer, err := e.editions.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,12 +143,12 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.recordOwnTool(name)
 		e.yield(ctx, r, name)
 	}
-	for doc, t := range view.Tools {
+	for doc, t := range offer.Tools {
 		if r.scope.has(doc) {
 			r.tools = append(r.tools, t)
 		}
 	}
-	r.scope.down = strings.Join(e.editions.down(&r.scope, unfiltered, view), ", ")
+	r.scope.down = strings.Join(e.editions.down(&r.scope, unfiltered, offer), ", ")
 	r.hidesNone = e.hidesNone(r)
 	e.announce(r)
 	return r, nil

@@ -136,13 +136,11 @@ func logged(event string, pairs ...any) slog.Value {
 	return slog.Group("", append([]any{"event", event}, pairs...)...).Value
 }
 
-const maxUnwrapped = 32 // an error of foreign code may wrap itself
-
 func errorType(err error) string {
 	if err == nil {
 		return ""
 	}
-	for range maxUnwrapped { // the types that wrap an error say little
+	for range 32 { // the types that wrap an error say little; an error of foreign code may wrap itself
 		err = cmp.Or(errors.Unwrap(err), err)
 	}
 	return fmt.Sprintf("%T", err)

@@ -16,8 +16,7 @@ import (
 //	namespaceWeight · score of the description / sqrt(number of tools)
 //
 // The descriptions are an index of their own, in which each counts once. If they were part of each tool's text, a
-// server of many tools would make its words common, and a long description would hide what its tools say of
-// themselves.
+// server of many tools would make its words common, and a long description would hide what its tools say.
 //
 // A task over many servers says what a server does in more words than any one of its tools does. So in a query of
 // more than evidenceLength words, a tool that a term matches gets

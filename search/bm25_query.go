@@ -87,7 +87,7 @@ type bm25Reader struct {
 	begun  string // the word of the group that terms are added to
 	isOpen bool   // whether the query has that group, which its first term opens
 
-	isForeign, isJapanese bool // the query; what is in a language that the index lacks counts by the tools' own words alone
+	lacksLanguage, isJapanese bool // the query; what is in a language that the index lacks counts by the tools' own words alone
 
 	analyzer   *analysis.Analyzer
 	words      []*bm25Word   // by the analyzer's number
@@ -115,7 +115,7 @@ const maxRememberedWords = 1 << 14
 func (r *bm25Reader) read(q Query) {
 	r.forget()
 	var text string
-	text, r.isForeign, r.isJapanese = r.x.languages.Read(q.text())
+	text, r.lacksLanguage, r.isJapanese = r.x.languages.Read(q.text())
 	if r.cut(text, r.appendWords); len(r.texts) == 0 {
 		r.cut(text, r.analyzer.Append) // the text is identifiers only
 	}
@@ -214,7 +214,7 @@ func (r *bm25Reader) weigh() {
 	left, wholes, partsEnd := [...]int{maxNearWords, maxOwnedWords}, r.analyzer.Wholes, 0
 	hasWords := slices.ContainsFunc(r.texts, r.isWord)
 	for i, n := range r.texts {
-		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) || r.isForeign && r.words[n].script == ideographic {
+		if hasWords && analysis.IsSingleLetter(r.analyzer.Terms[n]) || r.lacksLanguage && r.words[n].script == ideographic {
 			continue
 		}
 		from, weight := len(r.query.groups), r.weightOf(n)
@@ -235,11 +235,11 @@ func (r *bm25Reader) weigh() {
 		r.addSubstitutes(word.forms, weight)
 		r.addSubstitutes(word.synonyms, 1)
 		isSplit := false
-		if kind := min(word.owner, 1); kind != several && !r.isForeign && !r.isValue(n) && left[kind] > 0 {
+		if kind := min(word.owner, 1); kind != several && !r.lacksLanguage && !r.isValue(n) && left[kind] > 0 {
 			left[kind]--
 			isSplit = r.addNear(n, weight)
 		}
-		if len(r.texts) <= maxRelatedQuery && !isSplit && !r.isForeign {
+		if len(r.texts) <= maxRelatedQuery && !isSplit && !r.lacksLanguage {
 			r.addSubstitutes(word.related, weight)
 		}
 		if r.x.ideographs > 0 {

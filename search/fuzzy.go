@@ -9,7 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
+	"github.com/eino-toolsearch/toolsearch/search/internal/lexicon"
 )
 
 // Fuzzy search: for words that are misspelled, cut short, or run together.
@@ -140,6 +142,7 @@ type fuzzyQuery struct {
 func newFuzzyQuery(keywords []string) fuzzyQuery {
 	q := fuzzyQuery{folded: naming.Fold(strings.Join(keywords, " "))}
 	var parts []string
+	keywords = cutChinese(keywords)
 	for i, word := range keywords {
 		if slices.Contains(keywords[:i], word) {
 			continue
@@ -152,6 +155,19 @@ func newFuzzyQuery(keywords []string) fuzzyQuery {
 		}
 	}
 	return q
+}
+
+// cutChinese cuts keywords in Chinese into the words of the lexicon, since they have no blanks between them.
+func cutChinese(keywords []string) (words []string) {
+	for _, keyword := range keywords {
+		for end := len(keyword); keyword != ""; keyword = keyword[end:] {
+			if !strings.ContainsFunc(keyword, analysis.IsNotHan) {
+				end, _ = lexicon.BuiltIn.Meanings().Cut(keyword)
+			}
+			words = append(words, keyword[:end])
+		}
+	}
+	return words
 }
 
 func (x *fuzzyIndex) String() string { return "Fuzzy" }

@@ -32,8 +32,7 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
-// Bounds on the cost of one search, however long the model's text is. The part of a query
-// beyond a bound is ignored.
+// Bounds on the cost of one search, however long the model's text is. The part of a query beyond a bound is ignored.
 const (
 	MaxQueryBytes = 4 << 10 // of text
 	maxKeywords   = 64

@@ -41,6 +41,9 @@ func Transport(base http.RoundTripper, accepts ...string) http.RoundTripper {
 	return &transport{base: base, accepts: slices.Clone(accepts), refused: make(map[string]error)}
 }
 
+// CloseIdleConnections does what that of an http.Client does.
+func (t *transport) CloseIdleConnections() { (&http.Client{Transport: t.base}).CloseIdleConnections() }
+
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	plan, _ := r.Context().Value(planKey{}).(*Plan)

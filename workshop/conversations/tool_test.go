@@ -170,12 +170,12 @@ func TestProtocolSearchAdd(t *testing.T) {
 		},
 		{
 			name: "misspelled names and whole names that match nothing find their tools", config: start,
-			dynamic: append(testtools.NewsTools(), testtools.EchoTools("tool_001: Does", "tool_002: Does")...),
+			dynamic: append(testtools.NewsTools(), testtools.EchoTools("tool_001: Does", "tool_002: Does", "hotel: 酒店预订工具")...),
 			turns: []turn{find(`{"query":"get_wether"}`), find(`{"query":"send_mial"}`), find(`{"query":"tol_001"}`),
-				find(`{"query":"wether city"}`), find(`{"query":"send msg"}`), find(`{"query":"Slack-Send-Message"}`), find(`{"query":"^send mail$"}`)},
+				find(`{"query":"wether city"}`), find(`{"query":"send msg"}`), find(`{"query":"Slack-Send-Message"}`), find(`{"query":"^send mail$"}`), find(`{"query":"预订酒店"}`)},
 			check: func(t *testing.T, o outcome) {
 				for i, want := range []string{"get_weather", "send_mail", "tool_001", "get_weather", "mcp__slack__send_message",
-					"mcp__slack__send_message", "send_mail"} {
+					"mcp__slack__send_message", "send_mail", "hotel"} {
 					id := fmt.Sprintf("call_%d", i+1)
 					var got struct {
 						Found   int

@@ -65,7 +65,7 @@ var (
 // Read returns a request without the function words of its language, whether the index lacks that language, and
 // whether the request is Japanese, which its kana tell. Another language is told by its letters and by function words
 // that are no English words, by two more than there are English function words. Any other request stays as it is.
-func (f *Languages) Read(text string) (bare string, isForeign, isJapanese bool) {
+func (f *Languages) Read(text string) (bare string, lacksLanguage, isJapanese bool) {
 	if isOfKana(text) {
 		_, known := f.ids["の"]
 		return text, !known, true
