@@ -24,9 +24,9 @@ import (
 //
 //	history, session -> plan -> transport -> report -> session
 //
-// A new definition goes to the end of the conversation. One of which neither the session nor the run has a place that
-// remains goes behind the first result that found the tool, or the first call of it, if one remains; but to the end if its
-// provider was sent that part of the conversation without it. So the session also keeps where requests ended.
+// A new definition goes to the end of the conversation. If a definition's place is gone, or unknown to the session and the
+// run, it goes behind the first result that found the tool or the first call of it; but to the end if there is neither, or
+// if its provider got that part of the conversation without it. So the session also keeps where requests ended.
 
 // AnchoredTransport returns a transport that moves the tools loaded under [ProtocolAnchored] from the tool
 // list of a request into its conversation. Give it to the model's adapter in an HTTP client:

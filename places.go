@@ -114,9 +114,9 @@ func copiesOf(docs []search.Document) map[int][]int {
 	return copies
 }
 
-// chooseCopies chooses which of several copies among the matches of a query an answer has, and reports whether a match is
-// another: one that an earlier query found, one that is visible, or else that of the earliest group. But one that scores
-// far more, or whose server the query names, is on the server that the query means.
+// chooseCopies keeps one of several copies for an answer: one that an earlier query found, one that is visible, or that
+// of the earliest group. But one that scores far more, or whose server the query names, is on the server that the query
+// means. It reports whether a match is a copy that is not kept.
 func (c scope) chooseCopies(matches []Match, q search.Query) (hasCopy bool) {
 	if c.chosen == nil {
 		return false

@@ -110,9 +110,9 @@ func (s *Session) definitions() (list []anchored, isWhole bool) {
 	return s.anchored, !s.isFull
 }
 
-// define records the last step of what a request had of a tool. doc is the tool in the catalog, nil if it is
-// gone; isFiltered says that a Filter may ask about it later. A definition keeps the places that agents of the session
-// have for it, and those in a history that lost earlier ones.
+// define records the last step of a tool that a request had. doc is the tool in the catalog, nil if it is gone;
+// isFiltered says that a Filter may ask about it later. The places of the session's other agents stay, and so do those
+// in a history that lost earlier ones.
 func (s *Session) define(name string, doc *Document, isFiltered bool, step anchor.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

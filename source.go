@@ -87,8 +87,8 @@ func newEditions(ctx context.Context, config *Config, events eventSink, defers b
 }
 
 // current asks the Sources and returns the edition for a run that starts now, the run's scope before the Filter, and the
-// offer that the scope was made of. The error is the context's. No Source keeps the tools of another from a run:
-// docs/operating.md says what each answer of a Source means for this run and later ones.
+// offer that the scope was made of. The error is the context's. A Source that is slow or gone leaves its last answer; one
+// that is wrong is refused; another one makes a new edition. Only first answers are waited for: docs/operating.md.
 func (e *editions) current(ctx context.Context) (*edition, scope, *sources.Offer, error) {
 	mine, failures := e.sources.Ask(ctx)
 	e.update(ctx, mine)

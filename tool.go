@@ -211,7 +211,7 @@ func (h *host) search(
 	return text, result, err
 }
 
-// fit writes an answer with what has room, and at least the best match, and returns those of alreadyShown that are in it.
+// fit writes an answer with as many matches as the room is for, at least the best, and returns which of alreadyShown it names.
 func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) string) (answer string, shown []string) {
 	for _, names := range [...]*[]string{&result.NotFound, &t.alreadyShown, &t.copies} {
 		for n := len(*names); n > 1 && len(toJSON(*names)) > h.room(r)/4; n = len(*names) {

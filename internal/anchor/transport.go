@@ -110,7 +110,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// move returns the body with the definitions moved, nil if none is, and what it has, or why others stay in the list.
+// move returns the body with the definitions that can be moved, or nil, and a report of these and of the others.
 func (t *transport) move(plan *Plan, w *wire, b *body, key string) (text []byte, report Report) {
 	t.mu.Lock()
 	refusal := t.refused[key]

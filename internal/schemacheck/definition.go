@@ -116,9 +116,9 @@ func readAgain(text string) (s *jsonschema.Schema, isSame bool) {
 	return s, err == nil && again == text
 }
 
-// minShared is the length from which what stands in two places is worth two references and a place of its own. To share
-// parts takes as often as long as to write a definition as it has levels, so one that copies more than maxShared bytes stays.
-// To read a schema again takes longer than to write it, so one of more than maxShortened bytes keeps its texts.
+// A part of minShared bytes is worth two references. Each level of a definition is written once more to share its parts,
+// so a definition of which more than maxShared bytes are written stays whole. A schema of more than maxShortened bytes
+// keeps its texts, since to read it again costs more than to write it.
 const minShared, maxShared, maxShortened = 64, 64 << 10, 128 << 10
 
 // wholeRef matches a reference that does not lead into a part.
