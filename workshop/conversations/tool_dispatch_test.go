@@ -408,7 +408,7 @@ func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
 			assert.Equal(t, 1, strings.Count(text, once), "%s in an answer of %d bytes", once, len(text))
 		}
 		assert.Equal(t, whole, strings.Count(text, "at the very least"), "%s: a parameter with a reference of its own", query)
-		assert.Equal(t, whole < 10, strings.Contains(text, "texts are cut"), query)
+		assert.Equal(t, whole < 10, strings.Contains(text, "definitions are shortened"), query)
 		var answer struct {
 			Shared  json.RawMessage
 			Matches []struct {
@@ -442,7 +442,7 @@ func TestLongTextsOfParametersAreCut(t *testing.T) {
 	config := toolsearch.Config{DynamicTools: []tool.BaseTool{withSchema("remote", long)}, Protocol: toolsearch.ProtocolDispatch}
 	text := running(t, way{}, config)(searching(`{"query":"remote"}`)).result(t, "call_1")
 	assert.Contains(t, text, `"title_19":{"description":"19 words words words`)
-	assert.Contains(t, text, "texts are cut")
+	assert.Contains(t, text, "definitions are shortened")
 	assert.Less(t, len(text), 5_000)
 }
 
