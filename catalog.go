@@ -311,35 +311,36 @@ const maxReportedTexts = 1000
 func (s *reportedTexts) isNew(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.has[text] {
-		return false
-	}
-	if s.has == nil || len(s.has) == maxReportedTexts {
+	if s.has == nil || len(s.has) > maxReportedTexts {
 		s.has = make(map[string]bool)
 	}
+	known := s.has[text]
 	s.has[text] = true
-	return true
+	return !known
 }
 
 // filtered asks a Filter about every tool of the scope, and returns those that a run may have. A tool on which it
-// panics does not pass. If somebody listens, filtered reports list entries that match no tool of the catalog, unless
-// reported has them.
+// panics does not pass. If somebody listens, filtered reports the first panic, that no tool passes, and list entries
+// that match no tool of the catalog, unless reported has them.
 func (c scope) filtered(
 	ctx context.Context, filter func(context.Context, Document) bool, reported *reportedTexts, events eventSink,
 ) docset.Set {
 	asking, watch := naming.NewWatch(ctx)
-	allowed := docset.New(len(c.docs))
+	allowed, failed := docset.New(len(c.docs)), error(nil)
 	for i := range c.docs {
 		passes, err := foreign.Guard(func() (bool, error) { return c.has(i) && filter(asking, c.docs[i]), nil })
-		if passes && err == nil {
+		if failed = cmp.Or(failed, err); passes && err == nil {
 			allowed.Add(i)
 		}
 	}
 	if !events.listens() {
 		return allowed
 	}
-	if count := c.size(); count > 0 && allowed.Len() == 0 {
-		events.fail(ctx, PartFilter, fmt.Errorf("toolsearch: Filter lets none of %d tools pass", count))
+	if failed == nil && c.size() > 0 && allowed.Len() == 0 {
+		failed = fmt.Errorf("lets none of %d tools pass", c.size())
+	}
+	if failed != nil {
+		events.fail(ctx, PartFilter, fmt.Errorf("toolsearch: Filter %w", failed))
 	}
 	if reported.isNew(watch.Texts()) {
 		if err := sources.Problems("Filter: no tool matches", watch.Idle(c.hasMatch)); err != nil && reported.isNew(err.Error()) {

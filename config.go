@@ -373,10 +373,8 @@ func (config *Config) withDefaults() (*Config, error) {
 		{"Limits.SourceTimeout", cmp.Compare(limits.SourceTimeout, 0), 1}, {"Limits.SearchTimeout", cmp.Compare(limits.SearchTimeout, 0), 1},
 		{"Limits.MaxAnswerTokens", limits.MaxAnswerTokens, math.MaxInt},
 		{"ReminderPosition", int(filled.Reminder.Position), int(ReminderInstruction)},
-		{"UnloadedPolicy", int(filled.Unloaded), int(UnloadedRefuse)},
-		{"UnknownPolicy", int(filled.Unknown), int(UnknownFail)},
-		{"ToolErrorsPolicy", int(filled.ToolErrors), int(ToolErrorsExplain)},
-		{"Language", int(filled.Language), int(Chinese)},
+		{"UnloadedPolicy", int(filled.Unloaded), int(UnloadedRefuse)}, {"UnknownPolicy", int(filled.Unknown), int(UnknownFail)},
+		{"ToolErrorsPolicy", int(filled.ToolErrors), int(ToolErrorsExplain)}, {"Language", int(filled.Language), int(Chinese)},
 	} {
 		if field.is < 0 || field.is > field.last {
 			return nil, fmt.Errorf("toolsearch: %s %d is out of range", field.of, field.is)

@@ -248,6 +248,20 @@ func TestFilterOfASingleTool(t *testing.T) {
 	})
 }
 
+func TestFilterThatPanicsIsReported(t *testing.T) {
+	var failures []string
+	config := toolsearch.Config{
+		Filter: func(_ context.Context, doc toolsearch.Document) bool { return map[string]func() bool{}[doc.Name]() },
+		OnEvent: func(_ context.Context, e toolsearch.Event) {
+			if failure, ok := e.(*toolsearch.FailureEvent); ok {
+				failures = append(failures, failure.Part+": "+failure.Err.Error())
+			}
+		},
+	}
+	running(t, way{}, config)(calling("get_weather"))
+	assert.Equal(t, []string{"Filter: toolsearch: Filter panic: runtime error: invalid memory address or nil pointer dereference"}, failures)
+}
+
 func TestFilterTools(t *testing.T) {
 	all := []string{"mcp__github__create_issue", "mcp__github__list_issues", "GitHub__merge", "slack__send_message",
 		"get_weather", "list_stocks", "ask:me"}
