@@ -87,7 +87,7 @@ func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 // Print prints a table. Like all that is printed to Out, it leaves errors to Out's Flush.
 func (c *Call) Print(t *Table) {
 	widths, right := t.measure()
-	t.fit(c.Width, widths, right)
+	t.shrink(c.Width, widths, right)
 	for r, cells := range t.rows {
 		var line strings.Builder
 		for i, cell := range cells {
@@ -140,9 +140,9 @@ func total(widths []int) int {
 	return sum
 }
 
-// fit cuts columns so that rows are at most width wide; 0 means any width. The widest is cut, of which the last counts
+// shrink cuts columns so that rows are at most width wide; 0 means any width. The widest is cut, of which the last counts
 // thrice: it describes, and names matter more. Numbers are never cut.
-func (t *Table) fit(width int, widths []int, right []bool) {
+func (t *Table) shrink(width int, widths []int, right []bool) {
 	over, last := total(widths)-width, len(widths)-1
 	if width == 0 {
 		return
