@@ -186,9 +186,9 @@ func (c *Catalog) searcherOf(ctx context.Context, indexer search.Indexer, last s
 }
 
 // Search answers a query: keywords or "select:a,b". It returns at most maxResults tools, and no more than
-// DefaultMaxResultsCap or CatalogOptions.MaxResults; zero means the latter, and a selection has no limit. After DefaultSearchTimeout,
-// unless ctx has a deadline of its own, it returns what was found by then, with a Message. It returns an error only if
-// ctx is done.
+// DefaultMaxResultsCap or CatalogOptions.MaxResults; zero means the latter, and a selection has no limit. After
+// DefaultSearchTimeout, unless ctx has a deadline of its own, it returns what was found by then, with a Message. It
+// returns an error only if ctx is done.
 func (c *Catalog) Search(ctx context.Context, query string, maxResults int) (*Result, error) {
 	limited, cancel := c.limited(ctx)
 	defer cancel()
