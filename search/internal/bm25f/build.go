@@ -29,7 +29,6 @@ type Counter struct {
 	fields    []Field
 	first     int            // the first document of the run
 	rows      []row          // by document
-	block     []cell         // the last block of cells, which rows share
 	frequency []int32        // number of a term -> documents of the run that have it
 	total     [MaxFields]int // length
 	idf       []float32      // of a term; set by merge
@@ -51,8 +50,6 @@ type cell struct {
 	term   int32
 	counts [MaxFields]uint8
 }
-
-const cellBlock = 1 << 12 // cells that are allocated at once
 
 func newCounter(fields []Field) *Counter { return &Counter{Analyzer: analysis.New(), fields: fields} }
 
@@ -131,12 +128,7 @@ func (c *Counter) keep() {
 	for field, length := range c.row.lengths {
 		c.total[field] += int(length)
 	}
-	if cap(c.block)-len(c.block) < len(c.row.cells) {
-		c.block = make([]cell, 0, max(cellBlock, len(c.row.cells)))
-	}
-	first := len(c.block)
-	c.block = append(c.block, c.row.cells...)
-	c.rows = append(c.rows, row{c.block[first:], c.row.lengths})
+	c.rows = append(c.rows, row{slices.Clone(c.row.cells), c.row.lengths})
 	c.row = row{cells: c.row.cells[:0]}
 }
 
