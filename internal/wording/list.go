@@ -275,7 +275,10 @@ func eachWord(text string, use func(key, word string)) {
 		}
 	}
 	isHan := func(r rune) bool { return unicode.Is(unicode.Han, r) }
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return isHan(r) || !unicode.In(r, unicode.L, unicode.M, unicode.Nd) }) {
+	isOutside := func(r rune) bool { // Hiragana are endings and particles
+		return isHan(r) || unicode.Is(unicode.Hiragana, r) || !unicode.In(r, unicode.L, unicode.M, unicode.Nd)
+	}
+	for word := range strings.FieldsFuncSeq(text, isOutside) {
 		add(strings.TrimLeftFunc(word, unicode.IsMark)) // behind an emoji may be a mark
 	}
 	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isHan(r) }) {
@@ -300,7 +303,7 @@ func characterize(groups []group, step int) {
 			g.words[key] += weight
 			written[key] = max(written[key], word) // in small letters, if it ever is
 		}
-		eachWord(g.namespace, add)
+		eachWord(g.namespace+"\n"+g.description, add)
 		for i := 0; i < len(g.tools); i += step {
 			weight = 1
 			eachWord(naming.CutWords(g.tools[i].Description, maxReadBytes), add)

@@ -176,6 +176,9 @@ func testHundredsOfGroups(t *testing.T, w way) {
 			agent := with[chat](&handler[chat]{rewrite: summarize}, newMiddleware[chat](t, config))
 			listed(converseOn(t.Context(), t, w, agent, []message{userSays("Do thing7")}, selecting("server3__do_3")))
 		}
+		config.Reminder.Namespaces = map[string]string{"server250": "Invoices of customers"}
+		described := listed(playing(t, w, config)(conversation{asks: "Send the invoices to all customers"}))
+		assert.Contains(t, strings.SplitN(described, "\n", 3)[1], "server250 (1): Invoices of", "position %d", position)
 		assert.Contains(t, text, "\nand 29", "position %d", position)
 		assert.True(t, strings.HasPrefix(strings.SplitN(text, "\n", 3)[1], "server7 (1): "), "position %d: %s", position, text)
 		history := slices.DeleteFunc(first.last().Messages, func(m message) bool { return m.Role == toolsearchtest.System })
