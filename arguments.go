@@ -67,7 +67,7 @@ func together(queries, more []string) (all []string) {
 		return queries
 	}
 	for _, query := range slices.Concat(queries, more) {
-		if strings.TrimSpace(query) != "" && !slices.Contains(all, query) {
+		if query = strings.TrimSpace(query); query != "" && !slices.Contains(all, query) {
 			all = append(all, query)
 		}
 	}

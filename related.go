@@ -24,8 +24,8 @@ const (
 	evidencePool  = 60  // matches of a query whose order evidence may change, and of the user's last request
 	useShare      = 0.5 // what co-use adds to a score at most, as a share of the best
 	requestShare  = 0.3 // what the request adds at most, likewise
-	longRequest   = 75  // words; each of several queries asks for a part of a longer one
-	quotes        = "'\"`‘’“”"
+	longRequest   = 450 // bytes; each of several queries asks for a part of a longer one
+	quotes        = "'\"`‘’“”„«»「」《》"
 )
 
 // evidence is what speaks for documents besides the query.

@@ -153,7 +153,8 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		delete(trace.foundBy, m.Info.Name)
 	}
 	result.Matches = interleaved(lists)
-	if free := places - len(interleaved(ranked)); free > 0 && !c.cutsOff && !trace.demands {
+	free := places - len(interleaved(ranked))
+	if result.Total -= free; free > 0 && !c.cutsOff && !trace.demands {
 		result.Matches = append(result.Matches, c.requested(result.Matches, free)...)
 	}
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
@@ -227,7 +228,7 @@ func (c scope) namesIn(text string) (list string, ok bool) {
 	if list, ok = parseSelect(text); ok || c.isShown == nil {
 		return list, ok
 	}
-	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	names := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(",，、", r) || unicode.IsSpace(r) })
 	isOther := func(name string) bool { _, known := c.docNamed(name); return !known || !strings.Contains(name, "_") }
 	return strings.Join(names, ","), len(names) > 1 && !slices.ContainsFunc(names, isOther)
 }

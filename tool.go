@@ -179,14 +179,18 @@ func (h *host) search(
 	scope.isShown, scope.cutsOff = r.shown(), r.sendsDefinitions()
 	use, _ := r.related.Load().(map[int]float64)
 	if relevance := r.relevances(limited); len(use)+len(relevance) > 0 {
-		scope.evidence = &evidence{use, relevance, len(request.queries) > 1 && len(strings.Fields(r.request)) > longRequest}
+		scope.evidence = &evidence{use, relevance, len(request.queries) > 1 && len(r.request) > longRequest}
 	}
 	scope.showsNoNames = r.reminder.form != wording.Names
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
-	if err == nil && h.names.add == "" && r.isInAgent() && r.mode == textMode && r.config.Limits.MaxLoaded > 0 { // no more get visible
-		h.leaveOut(result, result.Matches[:min(len(result.Matches), r.config.Limits.MaxLoaded)])
+	if err == nil && h.names.add == "" && r.isInAgent() && r.mode == textMode && r.config.Limits.MaxLoaded > 0 { // no more stay visible
+		most := max(1, r.config.Limits.MaxLoaded/r.notebook.Answers())
+		counted := slices.DeleteFunc(slices.Clone(trace.alreadyShown), func(name string) bool { return r.isAlways(r.scope.byName[name]) })
+		h.leaveOut(result, result.Matches[:min(len(result.Matches), max(1, most-len(counted)))])
+		gone := counted[min(len(counted), most-len(result.Matches)):]
+		trace.alreadyShown = slices.DeleteFunc(trace.alreadyShown, func(name string) bool { return slices.Contains(gone, name) })
 	}
 	if err == nil {
 		if text, trace.alreadyShown = h.fit(r, result, trace, write); h.names.add == "" && r.isInAgent() {

@@ -75,7 +75,7 @@ func (n *Narrower) Read(s Searcher, text, namespace string, filter func(doc int)
 	}
 	if namespace == "" {
 		text = cutQuery(text)
-		prefix, rest, found := strings.Cut(text, ":")
+		prefix, rest, found := strings.Cut(strings.Replace(text, "：", ":", 1), ":")
 		prefix = strings.TrimSpace(prefix)
 		isSeen := func(doc int32) bool { return filter == nil || filter(int(doc)) }
 		if found && slices.ContainsFunc(n.namespaces()[naming.Fold(prefix)], isSeen) {

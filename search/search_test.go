@@ -414,6 +414,7 @@ func TestNarrower(t *testing.T) {
 		{"c++ +", "", "c++", "0123"},
 		{"github: +report", "", "report", "0"},
 		{"GITHUB : opens\n things", "", "opens\n things", "0"},
+		{"github：opens", "", "opens", "0"}, // as in Chinese
 		{"My_Jira:+opens", "", "opens", "1"},
 		{"my jira: opens", "", "opens", "1"},
 		{"github:", "", "", "0"},

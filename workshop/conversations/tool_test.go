@@ -162,11 +162,12 @@ func TestProtocolSearchAdd(t *testing.T) {
 		},
 		{
 			name: "a pattern that matches a description, a near word, and a word without a match", config: start,
-			turns: []turn{find(`{"query":"prices.*shares"}`), find(`{"query":"wether"}`), find(`{"query":"zzzzzz"}`)},
+			turns: []turn{find(`{"query":"prices.*shares"}`), find(`{"query":"wether"}`), find(`{"query":"zzzzzz"}`), find(`{"queries":["prices","PRICES "]}`)},
 			check: says(
 				`{"found":1,"tools":[{"name":"list_stocks","description":"Prices of shares"}],"message":"1 found. Load what you need with add_tool."}`,
 				`{"found":1,"tools":[`+weather+`],"message":"Nothing matches exactly; the nearest are shown. Load what fits with add_tool."}`,
-				`{"found":0,"tools":[],"message":"No tool matches. Try another word or a shorter pattern; show_all_tools lists every tool. If none can do it, tell the user."}`),
+				`{"found":0,"tools":[],"message":"No tool matches. Try another word or a shorter pattern; show_all_tools lists every tool. If none can do it, tell the user."}`,
+				`{"found":1,"tools":[{"name":"list_stocks","description":"Prices of shares","found_by":"prices | PRICES"}],"message":"1 found. Load what you need with add_tool."}`),
 		},
 		{
 			name: "misspelled names and whole names that match nothing find their tools", config: start,
@@ -513,9 +514,11 @@ func TestNothingTwice(t *testing.T) {
 		{name: "what is always listed is seen", config: alwaysFirst, dynamic: testtools.EchoTools(six...),
 			turns: []turn{searching(mails)}, check: says(`{"matches":["mail_1","mail_2","mail_3"],"already_loaded":["mail_0"]}`)},
 		{name: "a tool that MaxLoaded took away is shown again, and a search loads no more", config: atMostThree, dynamic: testtools.EchoTools(six...),
-			turns: []turn{searching(mails), selecting("mail_3,mail_4,mail_5,mail_1"), searching(mails)},
-			saw:   []string{"tool_search", "tool_search mail_0 mail_1 mail_2", "tool_search mail_3 mail_4 mail_5", "tool_search mail_0 mail_1 mail_2"},
-			check: says(first, `{"matches":["mail_3","mail_4","mail_5"],"message":"1 more did not fit into this answer. Ask for fewer at once."}`, first)},
+			turns: []turn{searching(mails), selecting("mail_3,mail_4,mail_5,mail_1"), searching(mails), searching(mails)},
+			saw: []string{"tool_search", "tool_search mail_0 mail_1 mail_2", "tool_search mail_3 mail_4 mail_5", "tool_search mail_0 mail_1 mail_2",
+				"tool_search mail_0 mail_1 mail_3"},
+			check: says(first, `{"matches":["mail_3","mail_4","mail_5"],"message":"1 more did not fit into this answer. Ask for fewer at once."}`, first,
+				`{"matches":["mail_3"],"already_loaded":["mail_0","mail_1"],"message":"2 more did not fit into this answer. Ask for fewer at once."}`)},
 		{
 			name: "a definition in a result is not sent again", config: dispatch(func(c *toolsearch.Config) { c.Index = toolsearch.BM25 }),
 			dynamic: testtools.EchoTools(six...), turns: []turn{searching(mails), searching(mails)},
