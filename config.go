@@ -179,10 +179,9 @@ type Limits struct {
 	// is left out. Zero means DefaultMaxAnswerTokens.
 	MaxAnswerTokens int
 
-	// MaxLoaded is the largest number of loaded tools that are visible at once, so a search returns no more where the
-	// list shows them. Those least recently found or called are hidden again until a search finds them, but none whose
-	// call is under way, that a native search found, or that ProtocolAnchored defined in the conversation. Zero means no
-	// limit.
+	// MaxLoaded is the largest number of loaded tools that are visible at once, so a search by an Index returns no more.
+	// Those least recently found or called are hidden again until a search finds them, but none whose call is under way,
+	// that a native search found, or that ProtocolAnchored defined in the conversation. Zero means no limit.
 	MaxLoaded int
 
 	// SearchTimeout bounds the time that the searches of one message of the model take together, and that Preselect takes.

@@ -185,11 +185,11 @@ func (h *host) search(
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
-	if err == nil && h.names.add == "" && r.isInAgent() && r.mode == textMode && r.config.Limits.MaxLoaded > 0 { // no more stay visible
+	if err == nil && trace.ranked > 0 && scope.isShown != nil && r.mode == textMode && h.names.add == "" && r.config.Limits.MaxLoaded > 0 {
 		most := max(1, r.config.Limits.MaxLoaded/r.notebook.Answers())
 		counted := slices.DeleteFunc(slices.Clone(trace.alreadyShown), func(name string) bool { return r.isAlways(r.scope.byName[name]) })
 		h.leaveOut(result, result.Matches[:min(len(result.Matches), max(1, most-len(counted)))])
-		gone := counted[min(len(counted), most-len(result.Matches)):]
+		gone := counted[min(len(counted), most-len(result.Matches)):] // no more stay visible
 		trace.alreadyShown = slices.DeleteFunc(trace.alreadyShown, func(name string) bool { return slices.Contains(gone, name) })
 	}
 	if err == nil {
