@@ -376,3 +376,55 @@ func TestProtocolConfigs(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf("Protocol(%d)", p), p.String())
 	}
 }
+
+// What the model reads of the hidden tools fits what the reminder shows of them: names, groups, or a number at most.
+func TestTextsFitTheReminder(t *testing.T) {
+	forms := []struct {
+		name, lead string // of the reminder
+		config     toolsearch.ReminderConfig
+		forbidden  string // in every other text
+		taught     bool   // group: words, and +group
+	}{
+		{"names", "Load|Look|用 |这些|下列", toolsearch.ReminderConfig{}, "in these groups|`github: |所在的分组", false},
+		{"groups", "6 ", toolsearch.ReminderConfig{MaxTokens: 40},
+			`names from|name from|their names;|from the list|[加s] ?列表中的|它们的名称`, true},
+		{"a number", "6 ", toolsearch.ReminderConfig{MaxTokens: 1}, "available-deferred-tools|group|分组", false},
+		{"no groups", "6 ", toolsearch.ReminderConfig{MaxTokens: 40}, "available-deferred-tools|group|分组", false},
+		{"nothing", "^$", toolsearch.ReminderConfig{Disabled: true}, "deferred|列表中取|group|分组", false},
+		{"nothing to list", "^$", toolsearch.ReminderConfig{}, "deferred|列表中取|group|分组", false},
+	}
+	mistakes := []turn{searching(`{"query":"zzz"}`), searching(`{"query":"select:get_wether"}`), searching(`{"query":"select:zzz"}`),
+		searching(`{}`), searching(`{"query":{}}`), calling("zzz"), calling("get_wether"), calling("get_weather")}
+	for _, form := range forms {
+		for _, protocol := range []toolsearch.Protocol{
+			toolsearch.ProtocolToolSearch, toolsearch.ProtocolRanked, toolsearch.ProtocolDispatch, toolsearch.ProtocolNativeReferences,
+		} {
+			for language, name := range map[toolsearch.Language]string{toolsearch.English: "English", toolsearch.Chinese: "Chinese"} {
+				t.Run(fmt.Sprintf("%s/%v/%s", form.name, protocol, name), func(t *testing.T) {
+					config := toolsearch.Config{DynamicTools: officeTools(), Protocol: protocol, Language: language, Reminder: form.config}
+					switch form.name {
+					case "nothing to list":
+						config.AlwaysLoaded = []string{"*"}
+					case "no groups":
+						config.Annotate = func(*schema.ToolInfo) toolsearch.Annotation { return toolsearch.Annotation{} }
+					}
+					assert.Regexp(t, form.lead, strings.TrimPrefix(reminderOf(t, config), reminderOpen))
+					o := play(t, conversation{config: config, turns: mistakes}, way{})
+					require.NoError(t, o.err)
+					var texts strings.Builder
+					for _, info := range o.requests[0].Tools {
+						description, parameters := descriptionOf(t, o, info.Name)
+						fmt.Fprintln(&texts, description, parameters)
+					}
+					for _, m := range o.last().Messages {
+						if !strings.HasPrefix(m.Text, reminderOpen) {
+							texts.WriteString("\n" + m.Text)
+						}
+					}
+					assert.NotRegexp(t, form.forbidden, texts.String())
+					assert.Equal(t, form.taught, strings.Contains(texts.String(), "`github: close issue`"), texts.String())
+				})
+			}
+		}
+	}
+}
