@@ -185,6 +185,7 @@ func (h *host) search(
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
+	// The next call shows MaxLoaded tools: the best new match, what the model sees already, and further matches.
 	if err == nil && trace.ranked > 0 && scope.isShown != nil && r.mode == textMode && h.names.add == "" && r.config.Limits.MaxLoaded > 0 {
 		most := max(1, r.config.Limits.MaxLoaded/r.notebook.Answers())
 		counted := slices.DeleteFunc(slices.Clone(trace.alreadyShown), func(name string) bool { return r.isAlways(r.scope.byName[name]) })
