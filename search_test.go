@@ -194,7 +194,7 @@ const (
 func FuzzParseQuery(f *testing.F) {
 	for _, text := range []string{
 		"", " ", "+", "++", "+++a ++", "+a a", "a +a", "create issue", "+github create  issue", "select:a,b", "\u2003x\u0085y\u00a0z",
-		"+\xff \xe2\x80", strings.Repeat("a ", 5000), strings.Repeat("+", 5000), strings.Repeat("+a ", 63) + strings.Repeat("b", 5000),
+		"a +\xff\u2028\xe2\x80", strings.Repeat("a ", 5000), strings.Repeat("+", 5000), strings.Repeat("+a ", 63) + strings.Repeat("b", 5000),
 		strings.Repeat("\x80", 5000), strings.Repeat("日", 2000) + " x", "a" + strings.Repeat("\u2028", 3000) + "b", "ns:word", "A a Ä ä İ ı",
 	} {
 		f.Add(text)

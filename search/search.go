@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
@@ -95,8 +96,8 @@ func ParseQuery(text string) Query {
 	rest := text
 	var bareText strings.Builder
 	for word := range strings.FieldsSeq(text) {
-		space, after, _ := strings.Cut(rest, word)
-		rest = after
+		space := rest[:len(rest)-len(strings.TrimLeftFunc(rest, unicode.IsSpace))]
+		rest = rest[len(space)+len(word):]
 		bare, required := strings.CutPrefix(word, "+")
 		if bare == "" {
 			continue
