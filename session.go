@@ -62,7 +62,10 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 		list = append(list, name)
 	}
 	left := maxAnchoredBytes // for Documents
-	definitions, _ := s.definitions()
+	definitions, isWhole := s.definitions()
+	if !isWhole {
+		definitions = append(slices.Clip(definitions), anchored{}) // says so
+	}
 	for _, tool := range definitions {
 		if tool.Document = stored(tool.doc); len(tool.Document) > left {
 			tool.Document = nil
@@ -87,11 +90,12 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 		switch {
 		case json.Unmarshal(element, &name) == nil:
 			names = append(names, name)
-		case i-len(names) >= maxAnchored:
+		case i-len(names) > maxAnchored:
 		case json.Unmarshal(element, &tool) == nil:
 			tool.doc = readDocument(tool.Document)
 			tool.Document = nil
 			read.keep(tool)
+			read.isFull = read.isFull || tool.Name == ""
 		default:
 			return fmt.Errorf("toolsearch: a session is a list of names and definitions; element %d is neither", i)
 		}
@@ -223,11 +227,8 @@ func stored(doc *Document) json.RawMessage {
 
 func readDocument(text json.RawMessage) *Document {
 	var doc Document
-	if len(text) > maxDocument {
-		return nil
-	}
 	_, err := foreign.Guard(func() (any, error) { return nil, json.Unmarshal(text, &doc) })
-	if err != nil || doc.Info == nil {
+	if err != nil || doc.Info == nil || len(text) > maxDocument {
 		return nil
 	}
 	return &doc

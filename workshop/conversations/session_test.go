@@ -90,21 +90,23 @@ func TestSessionOfDefinitions(t *testing.T) {
 		many[i] = tool(fmt.Sprint("tool_", i), step("{}"))
 	}
 	large := tool("large", step(strings.Repeat("x", 600_000)))
+	const full = `{"name":"","hash":"","steps":null}` // there was no room for others
 	for _, tt := range []struct {
 		name       string
 		given, has []string
 	}{
 		{"names come first", []string{a, `"y"`, b, `"x"`}, []string{`"y"`, `"x"`, a, b}},
 		{"the last of a name counts, in the first place", []string{a, b, tool("a", step("{}"))}, []string{tool("a", step("{}")), b}},
-		{"without a name or steps", []string{`{}`, tool(""), tool("", step("{}")), tool("a"), b}, []string{b}},
+		{"without steps", []string{tool("a"), b}, []string{b}},
+		{"behind one without a name", []string{b, `{}`, a}, []string{b, full}},
 		{"too many steps", []string{tool("a", slices.Repeat([]string{step("{}")}, 9)...), b}, []string{b}},
-		{"too many tools", many, many[:1_000]},
+		{"too many tools", many, append(many[:1_000:1_000], full)},
 		{"documents that are none", []string{
 			strings.Replace(a, "{", `{"document":5,`, 1), strings.Replace(b, "{", `{"document":{"Info":{"has_params_one_of":true,"json_schema":{"type":null}}},`, 1),
 			strings.Replace(large, "{", `{"document":{"Info":{"desc":"`+strings.Repeat("x", 20_000)+`"}},`, 1),
 		}, []string{a, b, large}},
 		// What is not kept is defined anew, behind what is: nothing that came later may be kept.
-		{"too many bytes", []string{large, strings.Replace(large, "large", "larger", 1), b}, []string{large}},
+		{"too many bytes", []string{large, strings.Replace(large, "large", "larger", 1), b}, []string{large, full}},
 	} {
 		var s toolsearch.Session
 		require.NoError(t, s.UnmarshalJSON([]byte("["+strings.Join(tt.given, ",")+"]")), tt.name)

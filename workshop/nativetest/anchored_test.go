@@ -405,27 +405,29 @@ func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
 	assert.LessOrEqual(t, strings.Count(lastBody(server.Requests()), `"tool_removal"`), 1)
 }
 
-// Three agents share a session and ask in turn, each in a conversation of its own.
+// Six agents share a session and ask in turn, each in a conversation of its own. A seventh finds no room.
 func TestAnchoredAgentsInTurn(t *testing.T) {
 	onEvery(t, testAnchoredAgentsInTurn[*schema.Message], testAnchoredAgentsInTurn[*schema.AgenticMessage])
 }
 
 func testAnchoredAgentsInTurn[M adk.MessageType](t *testing.T, a adapter[M]) {
 	s := setup{config: toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}}
-	ctx, server := toolsearch.WithLoaded(t.Context(), "get_weather"), provider.New(t, a.api, slices.Repeat([]turn{say}, 6)...)
-	var histories [3][]M
-	for i := range 6 {
-		history := &histories[i%3]
-		*history = append(*history, input[M](s)...)
-		said, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
-			c.Instruction = fmt.Sprint("Be number ", i%3)
-		}).Run(ctx, *history))
-		require.NoError(t, err)
-		*history = append(*history, said...)
-	}
-	for i := range 3 {
-		requests := server.Requests()
-		assert.Empty(t, breaksOf(t, []provider.Request{requests[i], requests[i+3]}, a.api), "agent %d", i)
+	for _, n := range []int{6, 7} {
+		ctx, server := toolsearch.WithLoaded(t.Context(), "get_weather"), provider.New(t, a.api, slices.Repeat([]turn{say}, 2*n)...)
+		histories, broken := make([][]M, n), 0
+		for i := range 2 * n {
+			history := &histories[i%n]
+			*history = append(*history, input[M](s)...)
+			said, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
+				c.Instruction = fmt.Sprint("Be number ", i%n)
+			}).Run(ctx, *history))
+			require.NoError(t, err)
+			*history = append(*history, said...)
+		}
+		for i := range n {
+			broken += len(breaksOf(t, []provider.Request{server.Requests()[i], server.Requests()[i+n]}, a.api))
+		}
+		assert.Equal(t, n > 6, broken > 0, "%d agents, %d requests that do not extend the one before", n, broken)
 	}
 }
 

@@ -44,6 +44,7 @@ func (l leg) without(messages int) leg { return leg{change: l.change, cut: messa
 const (
 	summarized = -1 // a summary takes the place of all messages
 	whole      = -2 // the history has all its messages again
+	unasked    = -3 // the history ends with the model's message
 )
 
 // trip is a conversation of legs.
@@ -98,11 +99,14 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 		if leg.change != nil {
 			leg.change(&s)
 		}
+		question := input[M](s)
 		switch leg.cut {
 		case summarized:
 			history = []M{toolsearchtest.Encode[M](message{Role: toolsearchtest.User, Text: "Much was said."})}
 		case whole:
 			history = slices.Clone(all)
+		case unasked:
+			question = nil
 		default:
 			history = history[min(leg.cut, len(history)):]
 		}
@@ -115,7 +119,6 @@ func travel[M adk.MessageType](t *testing.T, a adapter[M], p trip, stream bool) 
 		if !p.isAlone {
 			ctx = toolsearch.WithSession(ctx, &session)
 		}
-		question := input[M](s)
 		history = append(history, question...)
 		events := testtools.Must(drain(newRunner(t, m, s).Run(ctx, history)))(t)
 		if leg.isLost {
@@ -191,7 +194,7 @@ var hostile = func() string {
 			steps = append(steps, fmt.Sprintf(`{"at":%s,"wire":%q,"json":%s}`, partZero, wire, text))
 		}
 	}
-	elements := []string{`"get_weather"`, `{}`, `{"steps":[` + steps[4] + `]}`, `{"name":"list_stocks","steps":[{"at":{"user":-1}}]}`}
+	elements := []string{`"get_weather"`, `{"name":"list_stocks","steps":[{"at":{"user":-1}}]}`}
 	for i, name := range []string{"get_weather", "send_mail", "gone", "gone_too"} {
 		elements = append(elements, `{"name":"`+name+`","hash":"x","steps":[`+strings.Join(steps[4*i:4*i+4], ",")+`]}`)
 	}
@@ -313,6 +316,11 @@ var trips = []trip{
 		loaded:  []string{"get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"}, breaks: []int{3},
 	},
 	{
+		name: "a session that lost its room", session: `[{"name":"gone","steps":[{"json":"` + strings.Repeat("x", 1<<20-100) + `"}]}]`,
+		legs:   []leg{goes(calls(selecting("send_mail"))), goes(), goes()},
+		loaded: loading(3, "send_mail", ""),
+	},
+	{
 		name: "a limit of loaded tools, without a session", config: toolsearch.Config{Limits: toolsearch.Limits{MaxLoaded: 1}},
 		isAlone: true, tells: "without a Session",
 		legs: []leg{goes(calls(selecting("get_weather")), calls(selecting("send_mail"))), goes(calls(calling("send_mail")))},
@@ -332,6 +340,11 @@ var trips = []trip{
 		name:   "a trimmed history",
 		legs:   []leg{weather, goes().without(3), weather, weather.without(2), goes()},
 		loaded: loading(10, "get_weather", ""), breaks: []int{3, 7},
+	},
+	{
+		name: "a tool from elsewhere, when the model spoke last", config: noReminder, session: `["get_weather"]`, breaks: []int{2},
+		legs:   []leg{goes().after(withoutWeather), goes().without(unasked), goes().after(anchoredAgain).without(unasked), goes()},
+		loaded: loading(2, "get_weather", "", ""),
 	},
 	{
 		name:   "a summary",
