@@ -181,20 +181,13 @@ func FuzzRegexpPattern(f *testing.F) {
 		wrong := (*search.QueryError)(nil)
 		switch {
 		case errors.As(err, &wrong):
-			if wrong.Message == "" || strings.Contains(wrong.Message, "<") {
-				t.Errorf("%q: %q", q.Text, wrong.Message)
-			}
-			if plainErr == nil && strings.Contains(wrong.Message, "not a valid") {
-				t.Errorf("%q compiles, but the message is: %s", q.Text, wrong.Message)
-			}
-		case err != nil:
-			t.Errorf("%q: %v", q.Text, err)
-		case plainErr != nil:
-			t.Errorf("%q does not compile, but there was no error: %v", q.Text, plainErr)
+			assert.False(t, wrong.Message == "" || strings.Contains(wrong.Message, "<"), "%q: %q", q.Text, wrong.Message)
+			assert.False(t, plainErr == nil && strings.Contains(wrong.Message, "not a valid"), "%q compiles: %s", q.Text, wrong.Message)
+		case err != nil || plainErr != nil:
+			assert.NoError(t, err, "%q", q.Text)
+			assert.NoError(t, plainErr, "%q does not compile, but there was no error", q.Text)
 		case q.Text != "" && len(name) <= 128 && len(text) <= 1000:
-			if want := plain.MatchString(name) || plain.MatchString(text); want != (len(hits) == 1) {
-				t.Errorf("%q in %q, %q: the hits are %v, want a match: %v", q.Text, name, text, hits, want)
-			}
+			assert.Equal(t, plain.MatchString(name) || plain.MatchString(text), len(hits) == 1, "%q in %q, %q", q.Text, name, text)
 		}
 	})
 }

@@ -103,8 +103,7 @@ func ParseQuery(text string) Query {
 			continue
 		}
 		if hasPlus {
-			bareText.WriteString(space)
-			bareText.WriteString(bare)
+			bareText.WriteString(space + bare)
 		}
 		if len(q.Keywords) < maxKeywords {
 			q.Keywords = append(q.Keywords, bare)

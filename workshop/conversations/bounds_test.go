@@ -355,34 +355,27 @@ func FuzzArguments(f *testing.F) {
 	agentic := searchToolOf[agentic](f, tools).(tool.EnhancedInvokableTool)
 	f.Fuzz(func(t *testing.T, arguments string) {
 		text, err := ours.InvokableRun(ctx, arguments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, _ := ours.InvokableRun(ctx, arguments); again != text {
-			t.Errorf("the same arguments gave %q, then %q", text, again)
-		}
+		require.NoError(t, err)
+		again, _ := ours.InvokableRun(ctx, arguments)
+		assert.Equal(t, text, again, "the same arguments")
 		matches := checkAnswerText(t, text, known)
-		if answer, err := chat.InvokableRun(ctx, arguments); err != nil || answer != text {
-			t.Errorf("for a chat model %q, %v; want %q", answer, err, text)
-		}
+		answer, err := chat.InvokableRun(ctx, arguments)
+		require.NoError(t, err)
+		assert.Equal(t, text, answer, "for a chat model")
 		result, err := agentic.InvokableRun(ctx, &schema.ToolArgument{Text: arguments})
-		if err != nil || result == nil || len(result.Parts) != 1 {
-			t.Fatalf("got %+v, %v; want one part", result, err)
-		}
-		part := result.Parts[0]
-		if part.ToolSearchResult == nil { // the arguments stand for a call that could not be run
-			if part.Text != text || len(matches) > 0 {
-				t.Errorf("the text of the native result is %q, want %q", part.Text, text)
-			}
+		require.NoError(t, err)
+		require.Len(t, result.Parts, 1)
+		found := result.Parts[0].ToolSearchResult
+		if found == nil { // the arguments stand for a call that could not be run
+			assert.Equal(t, text, result.Parts[0].Text, "the text of the native result")
+			assert.Empty(t, matches)
 			return
 		}
-		var names []string
-		for _, info := range part.ToolSearchResult.Tools {
+		names := []string{}
+		for _, info := range found.Tools {
 			names = append(names, info.Name)
 		}
-		if !slices.Equal(names, matches) {
-			t.Errorf("the native result has %q, and the text has %q", names, matches)
-		}
+		assert.Equal(t, names, matches, "the native result, and the text")
 	})
 }
 
@@ -402,23 +395,16 @@ func searchToolOf[M adk.MessageType](t testing.TB, tools []tool.BaseTool) tool.B
 func checkAnswerText(t *testing.T, text string, known map[string]bool) []string {
 	t.Helper()
 	var a answer
-	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Matches == nil || !utf8.ValidString(text) {
-		t.Fatalf("not an answer: %q: %v", text, err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(text), &a), "%q", text)
+	assert.True(t, a.Matches != nil && utf8.ValidString(text), "%q", text)
 	// The arguments are read up to 64 KiB, and the answer escapes them.
-	if len(text) > 512<<10 || len(a.Matches) > 10*200 || len(a.NotFound) > 10*200 || len(a.Suggestions) > 5 {
-		t.Errorf("%d bytes, %d matches, %d not found, %d suggestions", len(text), len(a.Matches), len(a.NotFound), len(a.Suggestions))
-	}
-	if strings.ContainsAny(text, "<>&") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
-		t.Errorf("not escaped: %q", text)
-	}
-	if len(a.Matches) == 0 && a.Message == "" {
-		t.Errorf("an answer without a match has no message: %s", text)
-	}
+	assert.LessOrEqual(t, len(text), 512<<10)
+	assert.LessOrEqual(t, max(len(a.Matches), len(a.NotFound)), 10*200, "%.300s", text)
+	assert.LessOrEqual(t, len(a.Suggestions), 5, text)
+	assert.False(t, strings.ContainsAny(text, "<>&") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }), "not escaped: %q", text)
+	assert.True(t, len(a.Matches) > 0 || a.Message != "", "an answer without a match has a message: %s", text)
 	for i, name := range a.Matches {
-		if !known[name] || slices.Contains(a.Matches[:i], name) {
-			t.Fatalf("match %d, %q, is repeated or in no catalog", i, name)
-		}
+		assert.True(t, known[name] && !slices.Contains(a.Matches[:i], name), "match %d, %q, is repeated or in no catalog", i, name)
 	}
 	return a.Matches
 }

@@ -2,7 +2,6 @@ package conversations_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -11,6 +10,9 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/eino-toolsearch/toolsearch"
 	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
@@ -75,35 +77,22 @@ func checkHistory[M adk.MessageType](t *testing.T, middlewares []adk.TypedChatMo
 	before := func(state *adk.TypedChatModelAgentState[M]) *adk.TypedChatModelAgentState[M] {
 		ctx, _, _ := m.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 		_, next, err := m.BeforeModelRewriteState(ctx, state, mc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return next
 	}
 
 	_, in := decode()
 	out := before(in)
 	h, untouched := decode()
-	if !reflect.DeepEqual(in, untouched) {
-		t.Errorf("BeforeModelRewriteState wrote to its input")
-	}
+	assert.Equal(t, untouched, in, "BeforeModelRewriteState wrote to its input")
 	checkSeen(t, out, h, native)
-	if again := before(out); !reflect.DeepEqual(again, out) {
-		t.Errorf("the second BeforeModelRewriteState changed the state:\n%s\n%s", describe(out), describe(again))
-	}
+	assert.Equal(t, out, before(out), "the second BeforeModelRewriteState changed the state")
 	_, after, err := m.AfterModelRewriteState(context.Background(), out, mc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The same input gives the same bytes.
-	if twin := before(untouched); !reflect.DeepEqual(out, twin) {
-		t.Errorf("a hook wrote to its input, or the same input gave another state:\n%s\n%s", describe(out), describe(twin))
-	}
-	shown := namesOf(after.ToolInfos)
-	if len(shown) < len(out.ToolInfos) || !slices.Equal(shown[:len(out.ToolInfos)],
-		namesOf(out.ToolInfos)) || len(sortedSet(shown)) != len(shown) {
-		t.Errorf("after the call the tools are %v, before it %v", shown, namesOf(out.ToolInfos))
-	}
+	require.NoError(t, err)
+	assert.Equal(t, out, before(untouched), "a hook wrote to its input, or the same input gave another state")
+	shown, earlier := namesOf(after.ToolInfos), namesOf(out.ToolInfos)
+	assert.True(t, len(shown) >= len(earlier) && slices.Equal(shown[:len(earlier)], earlier), "before the call %v, after it %v", earlier, shown)
+	assert.Len(t, sortedSet(shown), len(shown), "%v", shown)
 	checkStandIns(t, out, after, before)
 }
 
@@ -119,34 +108,23 @@ func checkSeen[M adk.MessageType](t *testing.T, state *adk.TypedChatModelAgentSt
 		case m.Role != toolsearchtest.User:
 		case isBlock || m.Extra["_toolsearch_reminder"] != nil:
 			reminders++
-			if m.Text != newsReminder {
-				t.Errorf("the reminder is %q", m.Text)
-			}
+			assert.Equal(t, newsReminder, m.Text)
 		case strings.Contains(m.Text, "<all_user_messages>"):
 			_, after, quoted := strings.Cut(m.Text, "<available-deferred-tools>")
-			if quoted && strings.Contains(after, "</available-deferred-tools>") {
-				t.Errorf("a summary quotes the reminder: %q", m.Text)
-			}
+			assert.False(t, quoted && strings.Contains(after, "</available-deferred-tools>"), "a summary quotes the reminder: %q", m.Text)
 		}
 	}
-	if reminders != 1 {
-		t.Errorf("%d reminders in %s", reminders, describe(state))
-	}
+	assert.Equal(t, 1, reminders, "reminders in %v", state.Messages)
+	assert.NotNil(t, state.ToolInfos)
 	shown, hidden := namesOf(state.ToolInfos), namesOf(state.DeferredToolInfos)
-	if all := append(slices.Clone(shown), hidden...); state.ToolInfos == nil || len(sortedSet(all)) != len(all) {
-		t.Errorf("tools %v (nil: %v) and deferred %v", shown, state.ToolInfos == nil, hidden)
-	}
+	all := append(slices.Clone(shown), hidden...)
+	assert.Len(t, sortedSet(all), len(all), "tools %v and deferred %v", shown, hidden)
 	static := slices.DeleteFunc(namesOf(staticInfos()), func(name string) bool { return native && name == "tool_search" })
-	if native && slices.Contains(shown, "tool_search") || slices.Contains(shown, "clock") && !slices.Equal(shown[:len(static)], static) {
-		t.Errorf("the tools %v do not begin with %v, or they have the native search tool", shown, static)
-	}
-	if h.theirs && !slices.Contains(hidden, "of_another") {
-		t.Errorf("another middleware's deferred tool is missing in %v", hidden)
-	}
+	assert.False(t, native && slices.Contains(shown, "tool_search"), "the native search tool is among %v", shown)
+	assert.True(t, !slices.Contains(shown, "clock") || slices.Equal(shown[:len(static)], static), "the tools %v do not begin with %v", shown, static)
+	assert.True(t, !h.theirs || slices.Contains(hidden, "of_another"), "another middleware's deferred tool is missing in %v", hidden)
 	for _, name := range h.loads {
-		if !slices.Contains(shown, name) && (!native || !slices.Contains(hidden, name)) {
-			t.Errorf("%s was found but is not in %v", name, shown)
-		}
+		assert.True(t, slices.Contains(shown, name) || native && slices.Contains(hidden, name), "%s was found but is not in %v", name, shown)
 	}
 }
 
@@ -156,9 +134,8 @@ func checkStandIns[M adk.MessageType](t *testing.T, out, after *adk.TypedChatMod
 	before func(*adk.TypedChatModelAgentState[M]) *adk.TypedChatModelAgentState[M]) {
 	t.Helper()
 	end := len(out.Messages) - 1
-	if len(after.Messages) != end+1 || !slices.Equal(after.Messages[:end], out.Messages[:end]) {
-		t.Fatalf("AfterModelRewriteState changed more than the last message: %s", describe(after))
-	}
+	require.Len(t, after.Messages, end+1)
+	require.True(t, slices.Equal(after.Messages[:end], out.Messages[:end]), "more than the last message changed: %v", after.Messages)
 	made, sent := decodeOrNone(out.Messages[end]).Calls, decodeOrNone(after.Messages[end]).Calls
 	ids := map[string]bool{"": true}
 	next := *after
@@ -181,13 +158,10 @@ func checkStandIns[M adk.MessageType](t *testing.T, out, after *adk.TypedChatMod
 		}
 	}
 	restored := before(&next)
-	if !reflect.DeepEqual(restored.Messages[end], out.Messages[end]) {
-		t.Errorf("the calls came back as %+v, want %+v", decodeOrNone(restored.Messages[end]).Calls, made)
-	}
+	assert.Equal(t, out.Messages[end], restored.Messages[end], "the calls came back")
 	for i, name := range names {
-		if got := decodeOrNone(restored.Messages[end+1+i]).ToolName; got != name && name != "" {
-			t.Errorf("the answer to %q is named %q", name, got)
-		}
+		got := decodeOrNone(restored.Messages[end+1+i]).ToolName
+		assert.True(t, got == name || name == "", "the answer to %q is named %q", name, got)
 	}
 }
 
@@ -364,13 +338,4 @@ func namesOf(infos []*schema.ToolInfo) []string {
 		}
 	}
 	return names
-}
-
-func describe[M adk.MessageType](state *adk.TypedChatModelAgentState[M]) string {
-	var b strings.Builder
-	fmt.Fprintln(&b, "tools", namesOf(state.ToolInfos), "deferred", namesOf(state.DeferredToolInfos))
-	for _, msg := range state.Messages {
-		fmt.Fprintf(&b, "  %+v\n", decodeOrNone(msg))
-	}
-	return strings.ReplaceAll(b.String(), newsReminder, "(the reminder)")
 }

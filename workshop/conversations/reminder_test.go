@@ -220,16 +220,13 @@ func TestHostileTextsStayInTheirLine(t *testing.T) {
 func checkBlock(t *testing.T, text string) []string {
 	t.Helper()
 	inner := strings.TrimSuffix(strings.TrimPrefix(text, reminderOpen), reminderClose)
-	if text != reminderOpen+inner+reminderClose || strings.ContainsAny(inner, "<>") || !utf8.ValidString(text) {
-		t.Errorf("not a block between two tags: %.2000q", text)
-	}
+	assert.Equal(t, reminderOpen+inner+reminderClose, text)
+	assert.False(t, strings.ContainsAny(inner, "<>") || !utf8.ValidString(text), "not a block between two tags: %.2000q", text)
 	isUnsafe := func(r rune) bool {
 		isDrawn := unicode.Is(unicode.Prepended_Concatenation_Mark, r) // the Arabic number sign, say
 		return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && !isDrawn
 	}
-	if strings.ContainsFunc(strings.ReplaceAll(inner, "\n", ""), isUnsafe) {
-		t.Errorf("not safe: %.2000q", text)
-	}
+	assert.False(t, strings.ContainsFunc(strings.ReplaceAll(inner, "\n", ""), isUnsafe), "not safe: %.2000q", text)
 	return strings.Split(inner, "\n")
 }
 
@@ -527,25 +524,15 @@ func checkReminder[M adk.MessageType](t *testing.T, names []string) {
 	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: tools})
 	before := func(messages []M) []M {
 		_, state, err := middleware.BeforeModelRewriteState(ctx, &adk.TypedChatModelAgentState[M]{Messages: messages}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return state.Messages
 	}
 	messages := before([]M{toolsearchtest.Encode[M](userSays("What is new?"))})
-	if len(messages) != 2 {
-		t.Fatalf("%d messages, want the reminder and the question", len(messages))
-	}
+	require.Len(t, messages, 2, "the reminder and the question")
 	lines := checkBlock(t, toolsearchtest.Decode(messages[0]).Text)
-	if len(lines) != len(names)+1 {
-		t.Errorf("got %q, want a line of introduction and a line for each tool", lines)
-	}
+	assert.Len(t, lines, len(names)+1, "a line of introduction and a line for each tool")
 	for _, line := range lines {
-		if len(line) > 3*128 { // a name is cut at 128 bytes, and a byte can become a character of three
-			t.Errorf("the line %q has %d bytes", line, len(line))
-		}
+		assert.LessOrEqual(t, len(line), 3*128, "%q", line) // a name is cut at 128 bytes, and a byte can become a character of three
 	}
-	if again := before(messages); len(again) != 2 || again[0] != messages[0] || again[1] != messages[1] {
-		t.Errorf("the second BeforeModelRewriteState changed the messages: %v", again)
-	}
+	assert.Equal(t, messages, before(messages), "the second BeforeModelRewriteState changed the messages")
 }
