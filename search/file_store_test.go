@@ -162,6 +162,7 @@ func flush(t *testing.T, s search.VectorStore) {
 // A large file is not written at every Save. A crash loses at most an eighth of the file. After Flush
 // it loses nothing.
 func TestFileStoreFlush(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	path := filepath.Join(t.TempDir(), "vectors")
 	s := search.NewFileStore(path, 0)
 	var keys []string

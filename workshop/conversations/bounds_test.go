@@ -29,6 +29,7 @@ import (
 
 // A server with a thousand matching tools does not take every preselected place.
 func TestFloodDoesNotFillThePreselection(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	specs := []string{"mcp__office__send_mail: Sends a letter"}
 	for i := range 1000 {
 		specs = append(specs, fmt.Sprintf("mcp__evil__send_an_e_mail_%d: Send an e-mail", i))

@@ -103,6 +103,7 @@ func checkBound(t *testing.T, names, of []string, places, most int) (guaranteed 
 // No namespace hides tools of others by listing misspelled words. The bound that docs/security.md promises: what a
 // query finds in a catalog without the namespace, it also finds with it.
 func TestBaitBound(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	words := strings.Fields("weather forecast calendar invoice payment repository translate webhook spreadsheet mail")
 	misspelled := func(random *rand.Rand, word string) string {
 		i, letter := 1+random.IntN(len(word)-2), string(rune('a'+random.IntN(26)))
@@ -298,6 +299,7 @@ func frequentWords(catalog *eval.Catalog) []string {
 // A namespace gets at most MaxPerNamespace places of a result while other namespaces match. The
 // same holds for tools from DynamicTools and from Source.
 func TestMaxPerNamespace(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	specs := []string{"office__send: Sends mail", "post__send: Sends a letter", "pigeon__send: Sends a note", "send: Sends"}
 	for i := range 20 {
 		specs = append(specs, fmt.Sprintf("evil__send_send_%02d: send, send, send", i))

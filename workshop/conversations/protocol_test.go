@@ -379,6 +379,7 @@ func TestProtocolConfigs(t *testing.T) {
 
 // What the model reads of the hidden tools fits what the reminder shows of them: names, groups, or a number at most.
 func TestTextsFitTheReminder(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	forms := []struct {
 		name, lead string // of the reminder
 		config     toolsearch.ReminderConfig

@@ -80,6 +80,7 @@ func TestSessionIsBounded(t *testing.T) {
 
 // Under ProtocolAnchored a session keeps what the conversation defines, in the same list, and the definitions are bounded too.
 func TestSessionOfDefinitions(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	step := func(text string) string { return fmt.Sprintf(`{"at":{"call":"c1"},"wire":"chat","json":%q}`, text) }
 	tool := func(name string, steps ...string) string {
 		return fmt.Sprintf(`{"name":%q,"hash":"h","steps":[%s]}`, name, strings.Join(steps, ","))

@@ -374,6 +374,7 @@ func TestDispatchedArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 // An enumeration that ten tools have stands once in their answer, which is valid for the same arguments as the tools, in
 // short too.
 func TestDefinitionsOfAnAnswerShareTheirParts(t *testing.T) {
+	testtools.SkipWithoutGoroutines(t)
 	var codes []string
 	for i := range 200 {
 		codes = append(codes, fmt.Sprintf("%03d", i))
