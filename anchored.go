@@ -226,7 +226,7 @@ func (r *run) recordSent(ctx context.Context, p *anchor.Plan, report anchor.Repo
 	}
 	for _, tool := range p.Tools {
 		if sent := report.Steps[tool.Name]; len(sent) > 0 {
-			r.session.define(tool.Name, listed[tool.Name], r.config.Filter != nil, sent[len(sent)-1])
+			r.session.define(tool.Name, listed[tool.Name], sent[len(sent)-1])
 		}
 	}
 }

@@ -6,14 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/eino-toolsearch/toolsearch/internal/anchor"
-	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/internal/schemacheck"
 )
 
@@ -61,16 +59,11 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 	for _, name := range s.Loaded() {
 		list = append(list, name)
 	}
-	left := maxAnchoredBytes // for Documents
 	definitions, isWhole := s.definitions()
 	if !isWhole {
 		definitions = append(slices.Clip(definitions), anchored{}) // says so
 	}
 	for _, tool := range definitions {
-		if tool.Document = stored(tool.doc); len(tool.Document) > left {
-			tool.Document = nil
-		}
-		left -= len(tool.Document)
 		list = append(list, tool)
 	}
 	return json.Marshal(list)
@@ -92,8 +85,6 @@ func (s *Session) UnmarshalJSON(text []byte) error {
 			names = append(names, name)
 		case i-len(names) > maxAnchored:
 		case json.Unmarshal(element, &tool) == nil:
-			tool.doc = readDocument(tool.Document)
-			tool.Document = nil
 			read.keep(tool)
 			read.isFull = read.isFull || tool.Name == ""
 		default:
@@ -114,10 +105,9 @@ func (s *Session) definitions() (list []anchored, isWhole bool) {
 	return s.anchored, !s.isFull
 }
 
-// define records the last step of a tool that a request had. doc is the tool in the catalog, nil if it is gone;
-// isFiltered says that a Filter may ask about it later. The places of the session's other agents stay, and so do those
-// in a history that lost earlier ones.
-func (s *Session) define(name string, doc *Document, isFiltered bool, step anchor.Step) {
+// define records the last step of a tool that a request had. doc is the tool in the catalog, nil if it is gone. The places
+// of the session's other agents stay, and so do those in a history that lost earlier ones.
+func (s *Session) define(name string, doc *Document, step anchor.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tool := anchored{Name: name}
@@ -127,7 +117,7 @@ func (s *Session) define(name string, doc *Document, isFiltered bool, step ancho
 	if doc != nil && tool.Namespace != doc.Namespace { // of another group
 		tool = anchored{Name: name, Namespace: doc.Namespace}
 	}
-	if isFiltered && doc != nil && tool.doc == nil && tool.Hash == hashOfTool(doc.Info) { // nobody asked before, or it was not stored
+	if doc != nil && tool.doc == nil && tool.Hash == hashOfTool(doc.Info) { // the session was stored
 		tool.doc = doc
 		s.keep(tool)
 	}
@@ -140,9 +130,7 @@ func (s *Session) define(name string, doc *Document, isFiltered bool, step ancho
 	n := len(tool.Steps)
 	switch {
 	case !isSame && doc != nil:
-		if tool.doc = nil; isFiltered {
-			tool.doc = doc
-		}
+		tool.doc = doc
 		hash := hashOfTool(doc.Info)
 		if hash != tool.Hash && slices.ContainsFunc(tool.Steps, func(s anchor.Step) bool { return s.Wire != step.Wire }) {
 			hash = "" // another provider has another definition, so calls are always checked
@@ -205,41 +193,14 @@ type anchored struct {
 	Hash      string        `json:"hash"` // of the definition in the catalog when the last step was new; "" is like none
 	Steps     []anchor.Step `json:"steps"`
 
-	// The tool in the catalog then, for a Filter once the tool is gone; nil without a Filter. Document is doc when stored.
-	doc      *Document
-	Document json.RawMessage `json:"document,omitempty"`
-}
-
-// stored returns a document as JSON, or nil if a Filter would not find there what it finds in the document.
-func stored(doc *Document) json.RawMessage {
-	if doc == nil {
-		return nil
-	}
-	if _, _, err := schemacheck.SchemaOf(doc.Info); err != nil {
-		return nil
-	}
-	text, _ := foreign.Guard(func() (json.RawMessage, error) { return json.Marshal(doc) })
-	if again := readDocument(text); again == nil || !reflect.DeepEqual(again.Info.Extra, doc.Info.Extra) {
-		return nil
-	}
-	return text
-}
-
-func readDocument(text json.RawMessage) *Document {
-	var doc Document
-	_, err := foreign.Guard(func() (any, error) { return nil, json.Unmarshal(text, &doc) })
-	if err != nil || doc.Info == nil || len(text) > maxDocument {
-		return nil
-	}
-	return &doc
+	doc *Document // the tool in the catalog then, for a Filter once the tool is gone; nil if the session was stored since
 }
 
 // Bounds on what a session keeps of definitions. What does not fit is defined anew by each run.
 const (
-	maxSteps         = 8        // of a tool
-	maxAnchored      = 1_000    // tools
-	maxAnchoredBytes = 1 << 20  // of all tools
-	maxDocument      = 16 << 10 // bytes of a stored Document
+	maxSteps         = 8       // of a tool
+	maxAnchored      = 1_000   // tools
+	maxAnchoredBytes = 1 << 20 // of all tools
 )
 
 // size returns the bytes that count towards maxAnchoredBytes.

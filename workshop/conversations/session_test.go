@@ -102,10 +102,6 @@ func TestSessionOfDefinitions(t *testing.T) {
 		{"behind one without a name", []string{b, `{}`, a}, []string{b, full}},
 		{"too many steps", []string{tool("a", slices.Repeat([]string{step("{}")}, 9)...), b}, []string{b}},
 		{"too many tools", many, append(many[:1_000:1_000], full)},
-		{"documents that are none", []string{
-			strings.Replace(a, "{", `{"document":5,`, 1), strings.Replace(b, "{", `{"document":{"Info":{"has_params_one_of":true,"json_schema":{"type":null}}},`, 1),
-			strings.Replace(large, "{", `{"document":{"Info":{"desc":"`+strings.Repeat("x", 20_000)+`"}},`, 1),
-		}, []string{a, b, large}},
 		// What is not kept is defined anew, behind what is: nothing that came later may be kept.
 		{"too many bytes", []string{large, strings.Replace(large, "large", "larger", 1), b}, []string{large, full}},
 	} {
