@@ -38,7 +38,8 @@ import (
 // whose documents say that they take them: docs/anchored.md lists them. accepts names other models that take
 // them, such as "my-kimi" or "kimi-k4*", where the asterisk is the rest of the name. Every other request passes as
 // it is. A model that refuses added definitions gets the request once more with the ordinary list, which is
-// also how its later requests go. The transport is safe for concurrent use.
+// also how its later requests go. Claude gets a request whose earlier thinking it refuses once more without that
+// thinking. The transport is safe for concurrent use.
 func AnchoredTransport(base http.RoundTripper, accepts ...string) http.RoundTripper {
 	return anchor.Transport(base, accepts...)
 }
@@ -219,6 +220,9 @@ func (r *run) recordSent(ctx context.Context, p *anchor.Plan, report anchor.Repo
 	r.moves.Store(report.Err == nil || len(report.Steps) > 0 || isOnce && r.moves.Load()) // of several tools, one may stay in the list
 	if report.Err != nil {
 		r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
+	}
+	if report.Dropped {
+		r.tellOnce(ctx, "something before the model's earlier thinking changed, so the provider leaves that thinking out")
 	}
 	if report.Wire != "" {
 		defined := toJSON(slices.Sorted(maps.Keys(report.Steps)))

@@ -56,9 +56,10 @@ type At struct {
 
 // A Report is what a request had.
 type Report struct {
-	Steps map[string][]Step // by tool, those of the request's wire; a tool without steps was in the list
-	Wire  string            // of the request; "" if its list was left alone
-	Err   error             // why tools stayed in the list
+	Steps   map[string][]Step // by tool, those of the request's wire; a tool without steps was in the list
+	Wire    string            // of the request; "" if its list was left alone
+	Err     error             // why tools stayed in the list
+	Dropped bool              // the provider was asked to leave out earlier thinking
 }
 
 type planKey struct{}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -61,43 +62,38 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 		return nil, err
 	}
-	ordinary := r.Clone(r.Context())
-	ordinary.Body = rest{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
 	w := wires[at]
 	b, ok := w.read(text)
 	if !ok || b.tools[plan.Search] == nil {
+		ordinary := r.Clone(r.Context())
+		ordinary.Body = rest{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
 		return t.base.RoundTrip(ordinary)
 	}
+	_ = r.Body.Close()
 	key := r.URL.Host + " " + w.name + " " + b.model
 	moved, report := t.move(plan, w, b, key)
 	if len(plan.Excess) > 0 {
 		text = b.write(w, func(tool string) bool { return slices.Contains(plan.Excess, tool) && !b.demands(tool) }, nil, nil)
-		ordinary = withBody(r, text)
-		ordinary.Body = rest{ordinary.Body, r.Body}
 	}
 	if moved == nil {
+		response, err := t.send(r, w, text, "", &report)
 		plan.Report(report)
-		return t.base.RoundTrip(ordinary)
+		return response, err
 	}
-	_ = r.Body.Close()
-	request := withBody(r, moved)
-	if w.beta != "" && !strings.Contains(strings.Join(request.Header.Values("Anthropic-Beta"), ","), w.beta) {
-		request.Header.Add("Anthropic-Beta", w.beta)
-	}
-	response, err := t.base.RoundTrip(request)
+	response, err := t.send(r, w, moved, w.beta, &report)
 	switch {
 	case err != nil:
 	case response.StatusCode/100 == 3:
-		report = Report{Err: fmt.Errorf("%s redirects the request, and the list is what follows", r.URL.Host)}
-	case slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity}, response.StatusCode) && response.Body != nil:
-		words, isRefusal := w.refuses(response)
+		report = Report{Err: fmt.Errorf("%s redirects the request, and the list is what follows", r.URL.Host), Dropped: report.Dropped}
+	default:
+		words, isRefusal := refuses(response, w.refusal)
 		if !isRefusal {
 			break
 		}
 		_ = response.Body.Close()
-		response, err = t.base.RoundTrip(withBody(r, text))
+		response, err = t.send(r, w, text, "", &report)
 		if err == nil && response.StatusCode/100 == 2 { // the definitions were to blame
-			report = Report{Err: fmt.Errorf("%q refuses definitions in the conversation: %q", b.model, words)}
+			report = Report{Err: fmt.Errorf("%q refuses definitions in the conversation: %q", b.model, words), Dropped: report.Dropped}
 			t.mu.Lock()
 			if len(t.refused) == maxRefused {
 				clear(t.refused)
@@ -127,6 +123,39 @@ func (t *transport) move(plan *Plan, w *wire, b *body, key string) (text []byte,
 	return plan.apply(w, b)
 }
 
+// tied matches how Claude refuses the thinking of an earlier answer, since something before it changed.
+var tied = regexp.MustCompile("prefix_mismatch_behavior")
+
+// send sends a body. If Claude refuses earlier thinking, it sends the body once more and asks to leave that out.
+// https://platform.claude.com/docs/en/build-with-claude/preserved-thinking (November 2026)
+func (t *transport) send(r *http.Request, w *wire, text []byte, beta string, report *Report) (*http.Response, error) {
+	request := withBody(r, text)
+	addBeta(request.Header, beta)
+	response, err := t.base.RoundTrip(request)
+	if err != nil || w.beta == "" {
+		return response, err
+	}
+	thinking := cmp.Or(string(only(text, "thinking")), `{"type":"adaptive"}`) // which is Claude's default
+	fields, isObject := fieldsOf([]byte(thinking))
+	if _, isTied := refuses(response, tied); !isTied || !isObject || only([]byte(thinking), "block_binding") != nil {
+		return response, err
+	}
+	_ = response.Body.Close()
+	binding := join(append(fields, field{"block_binding", json.RawMessage(`{"prefix_mismatch_behavior":"drop_block"}`)}))
+	fields, _ = fieldsOf(text)
+	fields = slices.DeleteFunc(fields, func(f field) bool { return f.key == "thinking" })
+	again := withBody(request, join(append(fields, field{"thinking", binding})))
+	addBeta(again.Header, "thinking-binding-controls-2026-08-01")
+	report.Dropped = true
+	return t.base.RoundTrip(again)
+}
+
+func addBeta(header http.Header, beta string) {
+	if beta != "" && !strings.Contains(strings.Join(header.Values("Anthropic-Beta"), ","), beta) {
+		header.Add("Anthropic-Beta", beta)
+	}
+}
+
 func withBody(r *http.Request, text []byte) *http.Request {
 	next := r.Clone(r.Context())
 	next.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
@@ -141,13 +170,17 @@ type rest struct {
 	io.Closer
 }
 
-// refuses reports whether an error names the added field, in any spelling of JSON, and quotes it. The error can still be read.
-func (w *wire) refuses(response *http.Response) (words string, ok bool) {
+// refuses reports whether a response refuses the request in words that match, in any spelling of JSON, and quotes them. The
+// response can still be read.
+func refuses(response *http.Response, pattern *regexp.Regexp) (words string, ok bool) {
+	if code := response.StatusCode; response.Body == nil || code != http.StatusBadRequest && code != http.StatusUnprocessableEntity {
+		return "", false
+	}
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxError))
 	response.Body = rest{io.MultiReader(bytes.NewReader(text), response.Body), response.Body}
 	var value any
 	if json.Unmarshal(text, &value) != nil {
 		value = string(text)
 	}
-	return string(bytes.ToValidUTF8(text[:min(len(text), maxQuoted)], nil)), w.refusal.MatchString(fmt.Sprint(value))
+	return string(bytes.ToValidUTF8(text[:min(len(text), maxQuoted)], nil)), pattern.MatchString(fmt.Sprint(value))
 }

@@ -431,6 +431,24 @@ func testAnchoredAgentsInTurn[M adk.MessageType](t *testing.T, a adapter[M]) {
 	}
 }
 
+// TestAnchoredTiedThinking: Claude takes its thinking back as long as the conversation grows at its end. If something else changed,
+// it gets the request once more, and leaves the thinking out.
+func TestAnchoredTiedThinking(t *testing.T) {
+	chat, _ := sending(anchoring, provider.Tying)
+	for _, a := range []adapter[*schema.Message]{chat[0], chat[2]} {
+		found := goes(calls(calling("get_weather"), selecting("send_mail")), calls(calling("send_mail")))
+		for _, p := range []trip{{legs: []leg{weather, found}}, {legs: []leg{weather, found.without(3)}, tells: "leaves that thinking out"}} {
+			saw := travel(t, a, p, false)
+			assert.Contains(t, lastBody(saw.requests), `"signature"`)
+			assert.Contains(t, strings.Join(saw.failures, ""), p.tells)
+			for i, r := range saw.requests {
+				assert.Equal(t, p.tells != "" && i >= 3 && i%2 == 1, r.Refused != "", "request %d: %s", i, r.Refused)
+			}
+			assert.Len(t, saw.requests, map[bool]int{true: 9, false: 6}[p.tells != ""])
+		}
+	}
+}
+
 // A message with a result and a picture is a place for what is loaded then. Responses sends a text and a picture as two items.
 func TestAnchoredBehindResultAndPicture(t *testing.T) {
 	for _, a := range agenticAdapters {

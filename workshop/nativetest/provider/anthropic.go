@@ -1,6 +1,12 @@
 package provider
 
-import "slices"
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+)
 
 // The rules of Anthropic's Messages API for a request and its tools.
 
@@ -10,6 +16,17 @@ var serverSearch = map[string]string{
 	"tool_search_tool_bm25":           "tool_search_tool_bm25",
 	"tool_search_tool_regex_20251119": "tool_search_tool_regex",
 	"tool_search_tool_regex":          "tool_search_tool_regex",
+}
+
+// Tying is a model that thinks, if it does not stream, and ties its thinking to what came before.
+const Tying = "claude-opus-5-5"
+
+var cacheMarks = regexp.MustCompile(`"cache_control":\{[^}]*\},?`)
+
+// signature identifies the system message, the tools and the first messages.
+func (r *request) signature(messages int) string {
+	text, _ := json.Marshal([]any{r.body["system"], r.body["tools"], r.body["messages"].([]any)[:messages]})
+	return fmt.Sprintf("%x", sha256.Sum256(cacheMarks.ReplaceAll(text, nil)))
 }
 
 func (r *request) readMessages() {

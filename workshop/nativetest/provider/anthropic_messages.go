@@ -64,7 +64,11 @@ func (c *conversation) readAssistant(i int, blocks []object) {
 	for j, b := range blocks {
 		place := fmt.Sprintf("messages.%d.content.%d", i, j)
 		switch kind := text(b, "type"); kind {
-		case "text", "thinking", "redacted_thinking":
+		case "thinking":
+			must(c.request.drops || c.request.model != Tying || text(b, "signature") == c.request.signature(i),
+				"%s: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set "+
+					"`thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".", place)
+		case "text", "redacted_thinking":
 		case "tool_use", "server_tool_use":
 			id, name := text(b, "id"), text(b, "name")
 			_, isObject := b["input"].(object)

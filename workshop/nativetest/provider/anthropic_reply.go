@@ -11,6 +11,9 @@ func composeMessage(req *request, turn Turn, number int) reply {
 	blocks, inputs := []object{}, []string{} // inputs are the JSON of each block's input; "" means none
 	add := func(block object, input string) { blocks, inputs = append(blocks, block), append(inputs, input) }
 	stop := "end_turn"
+	if req.model == Tying && !req.stream {
+		add(object{"type": "thinking", "thinking": "Hm.", "signature": req.signature(len(req.body["messages"].([]any)))}, "")
+	}
 	if turn.Text != "" {
 		add(object{"type": "text", "text": turn.Text}, "")
 	}

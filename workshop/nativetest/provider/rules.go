@@ -23,6 +23,7 @@ type request struct {
 	callable []string
 	tools    map[string]object // name -> definition, for all tools of the request
 	inline   bool              // the request may define tools in its messages
+	drops    bool              // thinking that was tied to something else is left out
 	search   string            // the provider's own search tool: its name on Messages, its execution on Responses
 }
 
@@ -68,6 +69,11 @@ func (r *request) read(api API, body []byte, header http.Header) {
 	must(err == nil, "We could not parse the JSON body of your request: %v", err)
 	r.stream, r.model, r.tools = flag(r.body, "stream"), text(r.body, "model"), map[string]object{}
 	r.inline = r.model != Outdated && (api != Messages || slices.Contains(header.Values("Anthropic-Beta"), "inline-tools-2026-09-15"))
+	thinking, _ := r.body["thinking"].(object)
+	binding, _ := thinking["block_binding"].(object)
+	r.drops = text(binding, "prefix_mismatch_behavior") == "drop_block"
+	must(binding == nil || slices.Contains(header.Values("Anthropic-Beta"), "thinking-binding-controls-2026-08-01"),
+		"thinking.block_binding: Extra inputs are not permitted")
 	switch api {
 	case Messages:
 		r.readMessages()
