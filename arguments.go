@@ -165,11 +165,12 @@ func readResult(text string) (loads, unloads, defines []string) {
 		Added         []string     `json:"added"`
 		AlreadyLoaded []string     `json:"already_loaded"`
 		Removed       []string     `json:"removed"`
+		Tool          namedMatch   `json:"tool"` // called with wrong arguments; "" means none
 	}
 	if !strings.HasPrefix(text, "{") || sonic.ConfigStd.UnmarshalFromString(text, &result) != nil {
 		return nil, nil, nil
 	}
-	for _, m := range result.Matches {
+	for _, m := range append(result.Matches, result.Tool) {
 		if loads = append(loads, m.Name); m.Parameters != nil {
 			defines = append(defines, m.Name)
 		}

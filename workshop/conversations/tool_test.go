@@ -496,6 +496,7 @@ func TestNothingTwice(t *testing.T) {
 		}
 		return `{"matches":[` + strings.Join(parts, ",") + `]`
 	}
+	wrong := `{"matches":[],"tool":` + definitionOf("mail_2", "Mail") + `}` // after a call with wrong arguments
 	playAll(t, []conversation{
 		{
 			name: "two equal searches of three make six tools visible, and a third one none", config: byBM25, dynamic: testtools.EchoTools(six...),
@@ -528,8 +529,9 @@ func TestNothingTwice(t *testing.T) {
 			config:  dispatch(func(c *toolsearch.Config) { c.Index, c.Unloaded = toolsearch.BM25, toolsearch.UnloadedRefuse }),
 			dynamic: testtools.EchoTools(six...), turns: []turn{searching(mails)},
 			history: []message{userSays("Mail?"), modelCalls(called("h", "tool_search", mails)),
-				toolSays("h", "", shown(1)+"}"), modelCalls(called("i", "tool_search", mails)), toolSays("i", "tool_search", "[cleared]")},
-			check: says(shown(1)+"}", "[cleared]", shown(0, 2, 3)+`,"already_loaded":["mail_1"]}`)},
+				toolSays("h", "", shown(1)+"}"), modelCalls(called("i", "tool_search", mails)), toolSays("i", "tool_search", "[cleared]"),
+				modelCalls(called("j", "tool_search", "{}")), toolSays("j", "tool_search", wrong)},
+			check: says(shown(1)+"}", "[cleared]", wrong, shown(0, 3, 4)+`,"already_loaded":["mail_1","mail_2"]}`)},
 		{
 			name: "a ranked answer names them in one line", config: toolsearch.Config{Protocol: toolsearch.ProtocolRanked},
 			dynamic: testtools.EchoTools(six...), turns: []turn{searching(mails), searching(mails)},
