@@ -72,13 +72,12 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_ = r.Body.Close()
 	key := r.URL.Host + " " + w.name + " " + b.model
 	moved, report := t.move(plan, w, b, key)
+	defer func() { plan.Report(report) }()
 	if len(plan.Excess) > 0 {
 		text = b.write(w, func(tool string) bool { return slices.Contains(plan.Excess, tool) && !b.demands(tool) }, nil, nil)
 	}
 	if moved == nil {
-		response, err := t.send(r, w, text, "", &report)
-		plan.Report(report)
-		return response, err
+		return t.send(r, w, text, "", &report)
 	}
 	response, err := t.send(r, w, moved, w.beta, &report)
 	switch {
@@ -102,7 +101,6 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			t.mu.Unlock()
 		}
 	}
-	plan.Report(report)
 	return response, err
 }
 
@@ -146,8 +144,9 @@ func (t *transport) send(r *http.Request, w *wire, text []byte, beta string, rep
 	fields = slices.DeleteFunc(fields, func(f field) bool { return f.key == "thinking" })
 	again := withBody(request, join(append(fields, field{"thinking", binding})))
 	addBeta(again.Header, "thinking-binding-controls-2026-08-01")
-	report.Dropped = true
-	return t.base.RoundTrip(again)
+	response, err = t.base.RoundTrip(again)
+	report.Dropped = err == nil && response.StatusCode/100 == 2
+	return response, err
 }
 
 func addBeta(header http.Header, beta string) {
