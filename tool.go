@@ -59,24 +59,21 @@ func (h *host) metaTool(typeName, name, description string, parameters map[strin
 	return &metaTool{h, typeName, info, answer}
 }
 
-// searching is what a protocol's search tool does its own way.
-type searching struct {
-	parameters map[string]*schema.ParameterInfo
-	read       func(arguments string) searchRequest
-	write      func(r *run, request searchRequest, result *Result, trace trace) string
-}
-
-// searchTool returns a search tool. Its type is the same, whatever its name and protocol.
-func (h *host) searchTool(s searching) *metaTool {
+// searchTool returns a search tool, which reads and writes in its protocol's own way. Its type is the same, whatever
+// its name and protocol.
+func (h *host) searchTool(
+	parameters map[string]*schema.ParameterInfo, read func(arguments string) searchRequest,
+	write func(r *run, request searchRequest, result *Result, t trace) string,
+) *metaTool {
 	answer := func(ctx context.Context, r *run, arguments string) (string, error) {
-		request := s.read(arguments)
+		request := read(arguments)
 		if !request.isSearch() {
-			return s.write(r, request, h.excuse(r, request), trace{}), nil
+			return write(r, request, h.excuse(r, request), trace{}), nil
 		}
-		text, _, err := h.search(ctx, r, request, func(result *Result, t trace) string { return s.write(r, request, result, t) })
+		text, _, err := h.search(ctx, r, request, func(result *Result, t trace) string { return write(r, request, result, t) })
 		return text, err
 	}
-	return h.metaTool("ToolSearch", h.names.search, "description", s.parameters, answer)
+	return h.metaTool("ToolSearch", h.names.search, "description", parameters, answer)
 }
 
 // searchParameters are the parameters of a search by keywords. Further queries are a list of their own: Gemini and some
@@ -90,9 +87,9 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 }
 
 func (h *host) namesTool() *metaTool {
-	return h.searchTool(searching{h.searchParameters(), readKeywords, func(_ *run, _ searchRequest, result *Result, t trace) string {
+	return h.searchTool(h.searchParameters(), readKeywords, func(_ *run, _ searchRequest, result *Result, t trace) string {
 		return toJSON(answerOf(result, t))
-	}})
+	})
 }
 
 // nativeSearchTool is tool_search for agentic models: an enhanced tool whose result has the definitions of the tools it
@@ -305,12 +302,12 @@ func (h *host) regexpTool() *metaTool {
 		request.limit = unlimited // MaxResultsCap still applies; a pattern itself says how much it wants
 		return request
 	}
-	return h.searchTool(searching{parameters, read, func(_ *run, _ searchRequest, result *Result, t trace) string {
+	return h.searchTool(parameters, read, func(_ *run, _ searchRequest, result *Result, t trace) string {
 		return toJSON(struct {
 			SelectedTools []string `json:"selectedTools"`
 			help
 		}{matchNames(result.Matches), helpOf(result, t)})
-	}})
+	})
 }
 
 // The two tools of ProtocolDispatch: tool_search, which answers with definitions, and call_tool.
@@ -368,7 +365,7 @@ func (h *host) definitionsTool() *metaTool {
 		}
 		return toJSON(found)
 	}
-	return h.searchTool(searching{h.searchParameters(), readKeywords, write})
+	return h.searchTool(h.searchParameters(), readKeywords, write)
 }
 
 // dispatchTool is call_tool. Within an agent, its calls are replaced by calls of the tools they name: see intercept.go.

@@ -43,7 +43,7 @@ func (h *host) rankedTool() *metaTool {
 		}
 		return text.String() + toJSON(last)
 	}
-	return h.searchTool(searching{parameters, readKeywords, write})
+	return h.searchTool(parameters, readKeywords, write)
 }
 
 // rankedText returns the lines of a match: its name, the score of a ranked match, and which of several queries found

@@ -51,7 +51,7 @@ func (h *host) searchOnlyTool() *metaTool {
 		request.limit = cmp.Or(request.limit, unlimited)
 		return request
 	}
-	return h.searchTool(searching{parameters, read, func(_ *run, _ searchRequest, result *Result, trace trace) string {
+	return h.searchTool(parameters, read, func(_ *run, _ searchRequest, result *Result, trace trace) string {
 		if trace.wrong != nil && len(result.Matches) == 0 {
 			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message})
 		}
@@ -69,7 +69,7 @@ func (h *host) searchOnlyTool() *metaTool {
 			answer.Message = h.prompt.Text(key, "{count}", strconv.Itoa(answer.Found), "{shown}", strconv.Itoa(len(result.Matches)))
 		}
 		return toJSON(answer)
-	}})
+	})
 }
 
 func (h *host) showAllTool() *metaTool {
