@@ -51,9 +51,6 @@ func (m mode) anchors() bool { return m == anchoredMode }
 
 func (m mode) answersNatively() bool { return m == deferredMode }
 
-// remembers reports whether the definition of tool_search keeps the names of the loaded tools, which no list has.
-func (m mode) remembers() bool { return m == referencesMode }
-
 func (m mode) seesSearches() bool { return m != serverMode }
 
 // searches reports whether tool_search is the model's own search tool, and not one of the ordinary tools.
@@ -199,7 +196,7 @@ func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
 	others := slices.DeleteFunc(slices.Clone(given.deferred), isOurs)
 	next := lists{tools: visible(r, given.tools, ordinary), deferred: others}
 	isSearch := func(t *schema.ToolInfo) bool { return t.Name == r.names.search }
-	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode.remembers() {
+	if at := slices.IndexFunc(next.tools, isSearch); at >= 0 && r.mode == referencesMode { // no list has the loaded tools
 		next.tools[at] = conversation.MarkRemembered(next.tools[at], toJSON(toolNames(r.infos(loaded.Docs))))
 	}
 	if !r.mode.defers() {
