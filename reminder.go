@@ -33,13 +33,12 @@ type reminder struct {
 
 // newReminder returns the reminder of the tools of a scope that are not shown anyway; its text is "" without any.
 func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
-	rem := reminder{tool: config.ToolName, position: config.Reminder.Position}
+	rem := reminder{tool: config.ToolName, position: config.Reminder.Position, form: wording.Nothing}
 	rem.block = wording.Block{Open: "<available-deferred-tools>", Close: "</available-deferred-tools>"}
 	if config.ToolName != config.Protocol.defaultToolName() {
 		rem.block.Open = `<available-deferred-tools tool="` + config.ToolName + `">`
 	}
 	if config.Reminder.Disabled {
-		rem.form = wording.Nothing
 		return rem
 	}
 	list := wording.List{
@@ -63,7 +62,6 @@ func newReminder(s scope, isShown func(doc int) bool, config *Config) reminder {
 		}
 	}
 	if len(list.Tools) == 0 {
-		rem.form = wording.Nothing
 		return rem
 	}
 	if most := config.Reminder.MaxTokens; most > 0 {
