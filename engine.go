@@ -391,8 +391,7 @@ func (e *engine) end(ctx context.Context, r *run, t *transcript, given lists) er
 
 // watcher returns who needs to know how a tool's call ends: nil if nobody does, or the tool is not dynamic.
 func (e *engine) watcher(ctx context.Context, call *adk.ToolContext) *watcher {
-	explains := e.config.ToolErrors == ToolErrorsExplain
-	if call == nil || !explains && !e.events.listens() {
+	if call == nil || e.config.ToolErrors != ToolErrorsExplain && !e.events.listens() {
 		return nil
 	}
 	r, err := e.run(ctx)
@@ -402,7 +401,7 @@ func (e *engine) watcher(ctx context.Context, call *adk.ToolContext) *watcher {
 	if _, dynamic := r.scope.docNamed(call.Name); !dynamic {
 		return nil
 	}
-	return &watcher{r, call.Name, explains}
+	return &watcher{r, call.Name}
 }
 
 func modeOf(p Protocol, agentic bool) mode {

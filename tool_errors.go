@@ -22,9 +22,8 @@ import (
 
 // watcher is who needs to know how a call ends.
 type watcher struct {
-	run      *run
-	tool     string
-	explains bool // an error is a result; else it is left to Eino
+	run  *run
+	tool string
 }
 
 const maxToolError = 2 << 10 // bytes that the model reads of an error
@@ -42,7 +41,7 @@ func (w *watcher) begin(ctx context.Context) (inner context.Context, end func(er
 			event.Err = cmp.Or(err, *of)
 		}
 		w.run.events.emit(ctx, event)
-		if err == nil || !w.explains {
+		if err == nil || w.run.config.ToolErrors != ToolErrorsExplain {
 			return "", false
 		}
 		failure := fmt.Errorf("toolsearch: the tool %s failed: %w", naming.Quoted(w.tool), err)
@@ -65,7 +64,7 @@ type endpoint[A, R any] = func(ctx context.Context, argument A, opts ...tool.Opt
 
 // guarded calls a tool. A panic becomes an error if errors are explained; else it is Eino's, with its stack.
 func guarded[A, R any](ctx context.Context, w *watcher, call endpoint[A, R], argument A, opts []tool.Option) (R, error) {
-	if !w.explains {
+	if w.run.config.ToolErrors != ToolErrorsExplain {
 		return call(ctx, argument, opts...)
 	}
 	return foreign.Guard(func() (R, error) { return call(ctx, argument, opts...) })
