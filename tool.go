@@ -86,6 +86,11 @@ func (h *host) searchParameters() map[string]*schema.ParameterInfo {
 	}
 }
 
+// queryParameter is the parameter that a search needs, under its name in a protocol.
+func (h *host) queryParameter(name string) map[string]*schema.ParameterInfo {
+	return map[string]*schema.ParameterInfo{name: {Type: schema.String, Desc: h.prompt.Text("query"), Required: true}}
+}
+
 func (h *host) namesTool() *metaTool {
 	return h.searchTool(h.searchParameters(), readKeywords, func(_ *run, _ searchRequest, result *Result, t trace) string {
 		return toJSON(answerOf(result, t))
@@ -294,15 +299,12 @@ func (d *definition) cut(description, parameter int) {
 const maxEscaped = 6 // bytes that JSON writes for one byte, at most
 
 func (h *host) regexpTool() *metaTool {
-	parameters := map[string]*schema.ParameterInfo{
-		"regex_pattern": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
-	}
 	read := func(arguments string) searchRequest {
 		request := readRequest(arguments, "regex_pattern", "pattern", "regex", "query", "q")
 		request.limit = unlimited // MaxResultsCap still applies; a pattern itself says how much it wants
 		return request
 	}
-	return h.searchTool(parameters, read, func(_ *run, _ searchRequest, result *Result, t trace) string {
+	return h.searchTool(h.queryParameter("regex_pattern"), read, func(_ *run, _ searchRequest, result *Result, t trace) string {
 		return toJSON(struct {
 			SelectedTools []string `json:"selectedTools"`
 			help

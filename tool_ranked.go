@@ -23,10 +23,8 @@ type rankedNames struct {
 }
 
 func (h *host) rankedTool() *metaTool {
-	parameters := map[string]*schema.ParameterInfo{
-		"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
-		"limit": {Type: schema.Integer, Desc: h.prompt.Text("max-results")},
-	}
+	parameters := h.queryParameter("query")
+	parameters["limit"] = &schema.ParameterInfo{Type: schema.Integer, Desc: h.prompt.Text("max-results")}
 	write := func(r *run, _ searchRequest, result *Result, t trace) string {
 		last := rankedNames{Matches: []map[string]string{}, help: helpOf(result, t)}
 		if t.ranked > 0 {

@@ -43,15 +43,12 @@ func briefOf(info *schema.ToolInfo, t trace) toolBrief {
 }
 
 func (h *host) searchOnlyTool() *metaTool {
-	parameters := map[string]*schema.ParameterInfo{
-		"query": {Type: schema.String, Desc: h.prompt.Text("query"), Required: true},
-	}
 	read := func(arguments string) searchRequest {
 		request := readRequest(arguments, "query", "pattern", "regex_pattern", "q")
 		request.limit = cmp.Or(request.limit, unlimited)
 		return request
 	}
-	return h.searchTool(parameters, read, func(_ *run, _ searchRequest, result *Result, trace trace) string {
+	return h.searchTool(h.queryParameter("query"), read, func(_ *run, _ searchRequest, result *Result, trace trace) string {
 		if trace.wrong != nil && len(result.Matches) == 0 {
 			return toJSON(map[string]string{"error": "invalid regex pattern: " + result.Message})
 		}
