@@ -394,14 +394,12 @@ func (e *engine) watcher(ctx context.Context, call *adk.ToolContext) *watcher {
 	if call == nil || e.config.ToolErrors != ToolErrorsExplain && !e.events.listens() {
 		return nil
 	}
-	r, err := e.run(ctx)
-	if err != nil {
-		return nil
+	if r, err := e.run(ctx); err == nil {
+		if _, dynamic := r.scope.docNamed(call.Name); dynamic {
+			return &watcher{r, call.Name}
+		}
 	}
-	if _, dynamic := r.scope.docNamed(call.Name); !dynamic {
-		return nil
-	}
-	return &watcher{r, call.Name}
+	return nil
 }
 
 func modeOf(p Protocol, agentic bool) mode {

@@ -75,10 +75,9 @@ func (t *transcript) finish(r round, names *metaNames) {
 		if refused[result.callID] {
 			a.call, a.callAt = nil, -1
 		}
-		switch {
-		case a.call != nil:
+		if a.call != nil {
 			a.called = names.wantedBy(a.call)
-		case result.name == "": // the tool called with the id in the latest rounds
+		} else if result.name == "" { // the tool called with the id in the latest rounds
 			isCall := func(c callView) bool { return c.id == result.callID }
 			for _, earlier := range t.rounds[max(0, len(t.rounds)-maxRoundsBack):] {
 				if i := slices.IndexFunc(earlier.calls, isCall); i >= 0 {

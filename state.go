@@ -107,18 +107,17 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 		}
 		busy = nil
 		for i := range round.calls {
-			doc, ok := r.calledDoc(&round.calls[i])
-			if ok {
+			if doc, ok := r.calledDoc(&round.calls[i]); ok {
 				s.Called = append(s.Called, doc)
-			}
-			if ok && (r.countsCalls() || s.Has(doc)) {
-				s.Use(doc)
-				if settled == nil { // the last round
-					s.InUse = append(s.InUse, doc)
+				if r.countsCalls() || s.Has(doc) {
+					s.Use(doc)
+					if settled == nil { // the last round
+						s.InUse = append(s.InUse, doc)
+					}
 				}
-			}
-			if ok && !round.calls[i].answered {
-				busy = append(busy, doc)
+				if !round.calls[i].answered {
+					busy = append(busy, doc)
+				}
 			}
 		}
 		for _, a := range t.answers[round.from:round.to] {
