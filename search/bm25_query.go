@@ -100,7 +100,7 @@ type bm25Reader struct {
 	sentences  [maxSentences][]int // the places of their groups
 	hasOutside bool                // whether some of texts are not in a value
 	taken      docset.Set          // terms of the query
-	wanted     docset.Set          // terms that the query asks for itself
+	wanted     docset.Set          // terms that the query asks for itself, which substitute no other word
 	meanings   []bm25Meaning       // in the order of the text
 	spare      []int32
 
@@ -204,11 +204,13 @@ func (r *bm25Reader) weigh() {
 		}
 	}
 	for _, n := range r.all {
-		r.want(r.words[n].id)
+		if id := r.words[n].id; id != noTerm {
+			r.wanted.Add(int(id))
+		}
 	}
 	for _, m := range r.meanings {
 		for _, term := range m.group.terms {
-			r.want(term.id)
+			r.wanted.Add(int(term.id))
 		}
 	}
 	left, wholes, partsEnd := [...]int{maxNearWords, maxOwnedWords}, r.analyzer.Wholes, 0
@@ -335,13 +337,6 @@ func (r *bm25Reader) addWhole(n int32) bool {
 func (r *bm25Reader) isWord(n int32) bool {
 	term := r.analyzer.Terms[n]
 	return analysis.ClassOf(rune(term[0])) != analysis.Digit && !analysis.IsSingleLetter(term)
-}
-
-// want records a term that the query asks for itself. Such a term substitutes no other word.
-func (r *bm25Reader) want(id int32) {
-	if id != noTerm {
-		r.wanted.Add(int(id))
-	}
 }
 
 // begin begins a group, which the query gets with its first term.
