@@ -231,9 +231,7 @@ func (r *bm25Reader) weigh() {
 		}
 		word := r.substitutes(n)
 		r.begin(r.analyzer.Terms[n])
-		if word.id != noTerm {
-			r.addTerm(bm25Term{id: word.id, weight: weight})
-		}
+		r.addTerm(bm25Term{id: word.id, weight: weight})
 		r.addSubstitutes(word.forms, weight)
 		r.addSubstitutes(word.synonyms, 1)
 		isSplit := false
@@ -312,14 +310,12 @@ func (r *bm25Reader) addJoined() {
 			continue
 		}
 		word := r.analyzer.Terms[first] + r.analyzer.Terms[second]
-		id, known := r.x.IDs[word]
-		if stem, isCut := strings.CutSuffix(word, "e"); isCut && !known { // see letters.Split
-			id, known = r.x.IDs[stem]
+		id := r.x.id(word)
+		if stem, isCut := strings.CutSuffix(word, "e"); isCut && id == noTerm { // see letters.Split
+			id = r.x.id(stem)
 		}
-		if known {
-			r.begin("")
-			r.addTerm(bm25Term{id: id, weight: joinedWeight, reason: joined})
-		}
+		r.begin("")
+		r.addTerm(bm25Term{id: id, weight: joinedWeight, reason: joined})
 	}
 }
 
@@ -327,9 +323,7 @@ func (r *bm25Reader) addJoined() {
 func (r *bm25Reader) addWhole(n int32) bool {
 	word := r.substitutes(n)
 	r.begin(r.analyzer.Terms[n])
-	if word.id != noTerm {
-		r.addTerm(bm25Term{id: word.id, weight: r.weightOf(n)})
-	}
+	r.addTerm(bm25Term{id: word.id, weight: r.weightOf(n)})
 	r.addSubstitutes(word.synonyms, 1)
 	return word.id != noTerm
 }
@@ -342,9 +336,9 @@ func (r *bm25Reader) isWord(n int32) bool {
 // begin begins a group, which the query gets with its first term.
 func (r *bm25Reader) begin(word string) { r.begun, r.isOpen = word, false }
 
-// addTerm adds a term to the group that was begun last, unless a group already lists the term.
+// addTerm adds a term to the group that was begun last, unless no tool has the term or a group already lists it.
 func (r *bm25Reader) addTerm(term bm25Term) {
-	if !r.taken.Add(int(term.id)) {
+	if term.id == noTerm || !r.taken.Add(int(term.id)) {
 		return
 	}
 	q, last := &r.query, len(r.query.groups)-1
