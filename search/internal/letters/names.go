@@ -28,21 +28,20 @@ const (
 	SpellsName             // the query spells out the name
 )
 
-// variants appends every spelling of a tool's name.
-func variants(all []string, name string, aliases []string) []string {
+// eachSpelling calls f with every spelling of a tool's name.
+func eachSpelling(name string, aliases []string, f func(name string)) {
 	name = naming.Cut(name, naming.MaxBytes)
-	all = append(all, name)
+	f(name)
 	rest, isMCP := strings.CutPrefix(name, "mcp__")
 	if isMCP {
-		all = append(all, rest)
+		f(rest)
 	}
 	if at := strings.LastIndex(rest, "__"); at > 0 {
-		all = append(all, rest[at+2:])
+		f(rest[at+2:])
 	}
 	for _, alias := range aliases {
-		all = append(all, naming.Cut(alias, naming.MaxBytes))
+		f(naming.Cut(alias, naming.MaxBytes))
 	}
-	return all
 }
 
 // Heads are a set of the beginnings of names: a bit for the first 4 letters of each, and one for the first 8. Different
@@ -51,9 +50,7 @@ type Heads uint64
 
 // HeadsOf returns the heads of a tool's names.
 func HeadsOf(name string, aliases []string) (all Heads) {
-	for _, name := range variants(make([]string, 0, 8), name, aliases) {
-		all |= headsOf(name)
-	}
+	eachSpelling(name, aliases, func(name string) { all |= headsOf(name) })
 	return all
 }
 
@@ -110,9 +107,7 @@ func (n *Name) MayBe(names Heads) bool { return n.heads&^names == 0 }
 
 // Tier returns the best tier of a tool's names.
 func (n *Name) Tier(name string, aliases []string) (best Tier) {
-	for _, name := range variants(make([]string, 0, 8), name, aliases) {
-		best = max(best, n.tierOf(name))
-	}
+	eachSpelling(name, aliases, func(name string) { best = max(best, n.tierOf(name)) })
 	return best
 }
 
