@@ -21,7 +21,7 @@ import (
 // borrows its indexes from searchers, or builds them when they are first needed.
 type Narrower struct {
 	docs       []Document
-	namespaces func() map[string][]int32 // folded namespace -> documents
+	namespaces func() map[string][]int // folded namespace -> documents
 	pieces     func() *keywordIndex
 	words      func() *bm25
 }
@@ -30,12 +30,12 @@ type Narrower struct {
 // that were built from the same documents.
 func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	n := &Narrower{docs: docs}
-	n.namespaces = sync.OnceValue(func() map[string][]int32 {
-		namespaces := make(map[string][]int32)
+	n.namespaces = sync.OnceValue(func() map[string][]int {
+		namespaces := make(map[string][]int)
 		for i := range docs {
 			if docs[i].Namespace != "" {
 				folded := naming.Fold(docs[i].Namespace)
-				namespaces[folded] = append(namespaces[folded], int32(i))
+				namespaces[folded] = append(namespaces[folded], i)
 			}
 		}
 		return namespaces
@@ -77,7 +77,7 @@ func (n *Narrower) Read(s Searcher, text, namespace string, filter func(doc int)
 		text = cutQuery(text)
 		prefix, rest, found := strings.Cut(strings.Replace(text, "：", ":", 1), ":")
 		prefix = strings.TrimSpace(prefix)
-		isSeen := func(doc int32) bool { return filter == nil || filter(int(doc)) }
+		isSeen := func(doc int) bool { return filter == nil || filter(doc) }
 		if found && slices.ContainsFunc(n.namespaces()[naming.Fold(prefix)], isSeen) {
 			namespace, text = prefix, rest
 		}
@@ -92,10 +92,7 @@ func (n *Narrower) Read(s Searcher, text, namespace string, filter func(doc int)
 func (n *Narrower) Narrow(q Query, filter func(doc int) bool) Query {
 	q.Allowed = both(q.Allowed, filter)
 	if q.Namespace != "" {
-		of := docset.New(len(n.docs))
-		for _, doc := range n.namespaces()[naming.Fold(q.Namespace)] {
-			of.Add(int(doc))
-		}
+		of := docset.New(len(n.docs), n.namespaces()[naming.Fold(q.Namespace)]...)
 		q.Allowed = both(of.Has, q.Allowed)
 	}
 	if len(q.Required) > 0 {
