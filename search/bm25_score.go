@@ -25,12 +25,7 @@ const (
 
 // A tool whose name the query begins comes above any sum of impacts, and a tool that the query names
 // above both: a query consists of at most some thousand terms, and each adds at most its idf, which is below 25.
-const (
-	prefixBonus = docset.Named
-	exactBonus  = 2 * prefixBonus
-)
-
-var tierBonus = [...]float64{letters.NotNamed: 0, letters.BeginsName: prefixBonus, letters.SpellsName: exactBonus}
+var tierBonus = [...]float64{letters.BeginsName: docset.Named, letters.SpellsName: 2 * docset.Named}
 
 var tierDetail = [...]string{letters.BeginsName: "the name begins with the query", letters.SpellsName: "the query is the name"}
 
