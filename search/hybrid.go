@@ -162,22 +162,20 @@ func (p *hybridPart) become(ctx context.Context, build func(ctx context.Context)
 
 // findNames borrows the index of a part that is BM25, or builds one.
 func (h *hybrid) findNames(index func() (*bm25, error)) (err error) {
-	if h.names = borrowed([]Searcher{h}, func(*bm25) bool { return true }); h.names == nil {
-		h.names, err = index()
-	}
+	h.names, err = borrow([]Searcher{h}, func(*bm25) bool { return true }, index)
 	return err
 }
 
 // ByWords returns the searcher that knows the names of the tools. See bm25.ByWords.
 func (h *hybrid) ByWords() Searcher { return h.names }
 
-// borrowed returns the first index that willDo accepts among searchers and the parts of hybrids, or nil. An
+// borrow returns the first index that willDo accepts among searchers and the parts of hybrids, or builds one. An
 // Indexer may leave out documents or add words before it calls another Indexer.
-func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool) *T {
+func borrow[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool, build func() (*T, error)) (*T, error) {
 	searchers = slices.Clone(searchers)
 	for i := 0; i < len(searchers); i++ {
 		if index, ok := any(searchers[i]).(*T); ok && willDo(index) {
-			return index
+			return index, nil
 		}
 		if h, ok := searchers[i].(*hybrid); ok {
 			for _, part := range h.parts {
@@ -185,7 +183,7 @@ func borrowed[T keywordIndex | bm25](searchers []Searcher, willDo func(*T) bool)
 			}
 		}
 	}
-	return nil
+	return build()
 }
 
 // Restrict implements Restricter. The means and deviations of the parts are those over these documents.

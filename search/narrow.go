@@ -42,20 +42,15 @@ func NewNarrower(docs []Document, searchers ...Searcher) *Narrower {
 	})
 	// Building an index fails only if its context is done.
 	n.pieces = sync.OnceValue(func() *keywordIndex {
-		if x := borrowed(searchers, func(x *keywordIndex) bool { return reflect.DeepEqual(x.docs, docs) }); x != nil {
-			return x
-		}
-		x, _ := newKeywordIndex(context.Background(), docs)
+		isSame := func(x *keywordIndex) bool { return reflect.DeepEqual(x.docs, docs) }
+		x, _ := borrow(searchers, isSame, func() (*keywordIndex, error) { return newKeywordIndex(context.Background(), docs) })
 		return x
 	})
 	n.words = sync.OnceValue(func() *bm25 {
 		isWhole := func(x *bm25) bool {
 			return !slices.ContainsFunc(x.Fields, func(f bm25f.Field) bool { return f.Weight == 0 }) && reflect.DeepEqual(x.docs, docs)
 		}
-		if x := borrowed(searchers, isWhole); x != nil {
-			return x
-		}
-		x, _ := BM25Options{}.index(context.Background(), docs)
+		x, _ := borrow(searchers, isWhole, func() (*bm25, error) { return BM25Options{}.index(context.Background(), docs) })
 		return x
 	})
 	return n
