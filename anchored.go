@@ -131,7 +131,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
 		}
 	}
-	p := &anchor.Plan{Search: r.names.search, Now: c.now}
+	p := &anchor.Plan{Search: r.names.search, Now: c.now, Drops: r.drops.Load()}
 	for _, doc := range r.excess {
 		p.Excess = append(p.Excess, r.scope.docs[doc].Name)
 	}
@@ -222,6 +222,7 @@ func (r *run) recordSent(ctx context.Context, p *anchor.Plan, report anchor.Repo
 		r.tellOnce(ctx, "loaded tools stay in the tool list: "+report.Err.Error())
 	}
 	if report.Dropped {
+		r.drops.Store(true)
 		r.tellOnce(ctx, "something before the model's earlier thinking changed, so the provider leaves that thinking out")
 	}
 	if report.Wire != "" {

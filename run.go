@@ -55,6 +55,7 @@ type run struct {
 	planned    map[string]anchor.At     // by tool: where it belonged at the last model call, if the session did not know
 	unreported atomic.Bool              // the transport has not reported on the last model call
 	moves      atomic.Bool              // the last request could have its definitions in the conversation
+	drops      atomic.Bool              // a request asked to leave out thinking
 	excess     []int                    // what MaxLoaded leaves out of a list if they cannot move
 	hidden     []int                    // loaded tools that MaxLoaded keeps out of the list alone, since the conversation defines them
 }

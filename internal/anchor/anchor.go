@@ -17,6 +17,7 @@ type Plan struct {
 	Excess []string     // tools that the list loses if nothing moves, but for those that the request demands
 	Now    At           // the end of the conversation
 	Ends   []End        // of the requests that this one goes on from
+	Drops  bool         // an earlier request asked to leave out thinking that the conversation has
 	Report func(Report) // is called for every request of the conversation that the transport could read
 }
 
@@ -59,7 +60,7 @@ type Report struct {
 	Steps   map[string][]Step // by tool, those of the request's wire; a tool without steps was in the list
 	Wire    string            // of the request; "" if its list was left alone
 	Err     error             // why tools stayed in the list
-	Dropped bool              // the provider was asked to leave out earlier thinking
+	Dropped bool              // the provider was asked, for the first time, to leave out earlier thinking
 }
 
 type planKey struct{}
@@ -69,6 +70,7 @@ func With(ctx context.Context, plan *Plan) context.Context {
 	if other, ok := ctx.Value(planKey{}).(*Plan); ok && other.Search != plan.Search { // of another middleware
 		both := &Plan{Search: plan.Search, Tools: slices.Concat(other.Tools, plan.Tools), Now: plan.Now}
 		both.Excess, both.Ends = slices.Concat(other.Excess, plan.Excess), slices.Concat(other.Ends, plan.Ends)
+		both.Drops = other.Drops || plan.Drops
 		both.Report = func(r Report) { other.Report(r); plan.Report(r) }
 		return context.WithValue(ctx, planKey{}, both)
 	}

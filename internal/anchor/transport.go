@@ -77,9 +77,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		text = b.write(w, func(tool string) bool { return slices.Contains(plan.Excess, tool) && !b.demands(tool) }, nil, nil)
 	}
 	if moved == nil {
-		return t.send(r, w, text, "", &report)
+		return t.send(r, w, text, "", plan, &report)
 	}
-	response, err := t.send(r, w, moved, w.beta, &report)
+	response, err := t.send(r, w, moved, w.beta, plan, &report)
 	switch {
 	case err != nil:
 	case response.StatusCode/100 == 3:
@@ -90,7 +90,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			break
 		}
 		_ = response.Body.Close()
-		response, err = t.send(r, w, text, "", &report)
+		response, err = t.send(r, w, text, "", plan, &report)
 		if err == nil && response.StatusCode/100 == 2 { // the definitions were to blame
 			report = Report{Err: fmt.Errorf("%q refuses definitions in the conversation: %q", b.model, words), Dropped: report.Dropped}
 			t.mu.Lock()
@@ -126,27 +126,41 @@ var tied = regexp.MustCompile("prefix_mismatch_behavior")
 
 // send sends a body. If Claude refuses earlier thinking, it sends the body once more and asks to leave that out.
 // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking (November 2026)
-func (t *transport) send(r *http.Request, w *wire, text []byte, beta string, report *Report) (*http.Response, error) {
+func (t *transport) send(r *http.Request, w *wire, text []byte, beta string, plan *Plan, report *Report) (*http.Response, error) {
 	request := withBody(r, text)
 	addBeta(request.Header, beta)
+	if plan.Drops && w.beta != "" {
+		return t.base.RoundTrip(cmp.Or(untied(request, text), request))
+	}
 	response, err := t.base.RoundTrip(request)
 	if err != nil || w.beta == "" {
 		return response, err
 	}
-	thinking := cmp.Or(string(only(text, "thinking")), `{"type":"adaptive"}`) // which is Claude's default
-	fields, isObject := fieldsOf([]byte(thinking))
-	if _, isTied := refuses(response, tied); !isTied || !isObject || only([]byte(thinking), "block_binding") != nil {
-		return response, err
+	if _, isTied := refuses(response, tied); isTied {
+		if again := untied(request, text); again != nil {
+			_ = response.Body.Close()
+			response, err = t.base.RoundTrip(again)
+			report.Dropped = err == nil && response.StatusCode/100 == 2
+		}
 	}
-	_ = response.Body.Close()
-	binding := join(append(fields, field{"block_binding", json.RawMessage(`{"prefix_mismatch_behavior":"drop_block"}`)}))
-	fields, _ = fieldsOf(text)
-	fields = slices.DeleteFunc(fields, func(f field) bool { return f.key == "thinking" })
-	again := withBody(request, join(append(fields, field{"thinking", binding})))
-	addBeta(again.Header, "thinking-binding-controls-2026-08-01")
-	response, err = t.base.RoundTrip(again)
-	report.Dropped = err == nil && response.StatusCode/100 == 2
 	return response, err
+}
+
+// untied returns a request with a body that asks to leave out tied thinking, or nil if the body has other wishes.
+func untied(request *http.Request, text []byte) *http.Request {
+	fields, _ := fieldsOf(text)
+	at := slices.IndexFunc(fields, func(f field) bool { return f.key == "thinking" })
+	if at < 0 {
+		at, fields = len(fields), append(fields, field{"thinking", json.RawMessage(`{"type":"adaptive"}`)}) // Claude's default
+	}
+	thinking, ok := fieldsOf(fields[at].raw)
+	if !ok || only(fields[at].raw, "block_binding") != nil {
+		return nil
+	}
+	fields[at].raw = join(append(thinking, field{"block_binding", json.RawMessage(`{"prefix_mismatch_behavior":"drop_block"}`)}))
+	again := withBody(request, join(fields))
+	addBeta(again.Header, "thinking-binding-controls-2026-08-01")
+	return again
 }
 
 func addBeta(header http.Header, beta string) {
