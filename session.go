@@ -61,7 +61,7 @@ func (s *Session) MarshalJSON() ([]byte, error) {
 	}
 	definitions, isWhole := s.definitions()
 	if !isWhole {
-		definitions = append(slices.Clip(definitions), anchored{}) // says so
+		definitions = append(slices.Clip(definitions), anchored{}) // without a name: others found no room
 	}
 	for _, tool := range definitions {
 		list = append(list, tool)

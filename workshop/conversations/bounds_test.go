@@ -402,7 +402,8 @@ func checkAnswerText(t *testing.T, text string, known map[string]bool) []string 
 	assert.LessOrEqual(t, len(text), 512<<10)
 	assert.LessOrEqual(t, max(len(a.Matches), len(a.NotFound)), 10*200, "%.300s", text)
 	assert.LessOrEqual(t, len(a.Suggestions), 5, text)
-	assert.False(t, strings.ContainsAny(text, "<>&") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }), "not escaped: %q", text)
+	isControl := func(r rune) bool { return r < ' ' }
+	assert.False(t, strings.ContainsAny(text, "<>&") || strings.ContainsFunc(text, isControl), "not escaped: %q", text)
 	assert.True(t, len(a.Matches) > 0 || a.Message != "", "an answer without a match has a message: %s", text)
 	for i, name := range a.Matches {
 		assert.True(t, known[name] && !slices.Contains(a.Matches[:i], name), "match %d, %q, is repeated or in no catalog", i, name)

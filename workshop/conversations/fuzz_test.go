@@ -91,7 +91,8 @@ func checkHistory[M adk.MessageType](t *testing.T, middlewares []adk.TypedChatMo
 	require.NoError(t, err)
 	assert.Equal(t, out, before(untouched), "a hook wrote to its input, or the same input gave another state")
 	shown, earlier := namesOf(after.ToolInfos), namesOf(out.ToolInfos)
-	assert.True(t, len(shown) >= len(earlier) && slices.Equal(shown[:len(earlier)], earlier), "before the call %v, after it %v", earlier, shown)
+	assert.True(t, len(shown) >= len(earlier) && slices.Equal(shown[:len(earlier)], earlier),
+		"before the call %v, after it %v", earlier, shown)
 	assert.Len(t, sortedSet(shown), len(shown), "%v", shown)
 	checkStandIns(t, out, after, before)
 }
@@ -121,7 +122,8 @@ func checkSeen[M adk.MessageType](t *testing.T, state *adk.TypedChatModelAgentSt
 	assert.Len(t, sortedSet(all), len(all), "tools %v and deferred %v", shown, hidden)
 	static := slices.DeleteFunc(namesOf(staticInfos()), func(name string) bool { return native && name == "tool_search" })
 	assert.False(t, native && slices.Contains(shown, "tool_search"), "the native search tool is among %v", shown)
-	assert.True(t, !slices.Contains(shown, "clock") || slices.Equal(shown[:len(static)], static), "the tools %v do not begin with %v", shown, static)
+	assert.True(t, !slices.Contains(shown, "clock") || slices.Equal(shown[:len(static)], static),
+		"the tools %v do not begin with %v", shown, static)
 	assert.True(t, !h.theirs || slices.Contains(hidden, "of_another"), "another middleware's deferred tool is missing in %v", hidden)
 	for _, name := range h.loads {
 		assert.True(t, slices.Contains(shown, name) || native && slices.Contains(hidden, name), "%s was found but is not in %v", name, shown)
