@@ -66,9 +66,18 @@ func (e *engine) begin(ctx context.Context, tools []tool.BaseTool, searchTool *s
 	if e.mode.searches() && searchTool != nil {
 		return ctx, nil, fmt.Errorf("toolsearch: the agent already has a native search tool, %q; it can have only one", searchTool.Name)
 	}
-	names, err := e.namesOf(ctx, tools)
-	if err != nil {
-		return ctx, nil, err
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		info, err := sources.Definition(ctx, t)
+		if err != nil {
+			return ctx, nil, fmt.Errorf("toolsearch: the agent's tool %d: %w", i, err)
+		}
+		// A dynamic tool of another tool search middleware yields to the meta-tool.
+		if e.names.has(info.Name) && !sources.IsWrapped(t) {
+			return ctx, nil, fmt.Errorf("toolsearch: the agent's tool %d already has the name %q; "+
+				"if it belongs to another tool search middleware, give one of the two another ToolName", i, info.Name)
+		}
+		names[i] = info.Name
 	}
 	r, err := e.newRun(ctx, names)
 	if err != nil {
@@ -83,24 +92,6 @@ func (e *engine) run(ctx context.Context) (*run, error) {
 		return r, nil
 	}
 	return e.newRun(ctx, nil)
-}
-
-// namesOf returns the names of the agent's own tools.
-func (e *engine) namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, error) {
-	names := make([]string, len(tools))
-	for i, t := range tools {
-		info, err := sources.Definition(ctx, t)
-		if err != nil {
-			return nil, fmt.Errorf("toolsearch: the agent's tool %d: %w", i, err)
-		}
-		// A dynamic tool of another tool search middleware yields to the meta-tool.
-		if e.names.has(info.Name) && !sources.IsWrapped(t) {
-			return nil, fmt.Errorf("toolsearch: the agent's tool %d already has the name %q; "+
-				"if it belongs to another tool search middleware, give one of the two another ToolName", i, info.Name)
-		}
-		names[i] = info.Name
-	}
-	return names, nil
 }
 
 // newRun asks Source and Filter and returns a run. own are the names of the agent's own tools.
