@@ -120,7 +120,7 @@ func (c *course) find(at anchor.At) (anchor.At, bool) {
 
 // plan returns where the tools of a model call's list are defined; nil means in the list.
 func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo) *anchor.Plan {
-	if !r.mode.anchors() || r.hidesNone {
+	if r.mode != anchoredMode || r.hidesNone {
 		return nil
 	}
 	c, isFirst := r.courseOf(t), r.planned == nil

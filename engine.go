@@ -50,7 +50,7 @@ func newEngine(ctx context.Context, config *Config, events eventSink, agentic bo
 	for _, form := range [...]wording.Form{wording.Names, wording.Groups, wording.Nothing} {
 		h := &host{e.names, e.editions.last.catalog.prompt.For(form), e.run, bytesPerToken * config.Limits.MaxAnswerTokens}
 		tools := h.metaTools(config.Protocol)
-		if e.mode.answersNatively() {
+		if e.mode == deferredMode {
 			tools[0] = &nativeSearchTool{tools[0].(*metaTool)}
 		}
 		e.metas[form] = tools
@@ -106,7 +106,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 	}
 	r.session, _ = ctx.Value(sessionKey{}).(*Session)
 	r.scope.perNamespace, r.scope.allowed = e.config.Limits.MaxPerNamespace, slices.Clone(unfiltered.allowed)
-	if r.session == nil && (e.mode.fixesList() || e.mode.anchors()) { // the tool list does not show what is loaded, or where
+	if r.session == nil && (e.mode == dispatchMode || e.mode == anchoredMode) { // no list shows what is loaded, or where
 		r.session, r.isAlone = NewSession(), true
 	}
 	if e.config.Usage != nil {
@@ -114,7 +114,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 			e.events.fail(ctx, PartUsage, fmt.Errorf("toolsearch: Usage: %w", err))
 		}
 	}
-	if e.mode.anchors() {
+	if e.mode == anchoredMode {
 		definitions, _ := r.session.definitions()
 		r.moves.Store(len(definitions) > 0)
 	}
@@ -333,7 +333,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
-	if r.mode.fixesList() {
+	if r.mode == dispatchMode {
 		r.notebook.SetDefined(r.definedBy(t))
 	}
 	if plan := r.plan(ctx, t, options.Tools); plan != nil {

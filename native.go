@@ -35,23 +35,13 @@ type mode int
 
 const (
 	textMode         mode = iota // works with every model that calls tools
-	anchoredMode                 // of ProtocolAnchored: a transport moves the listed definitions
-	dispatchMode                 // of ProtocolDispatch: results define the tools
+	anchoredMode                 // of ProtocolAnchored: a transport may move listed tools into the conversation
+	dispatchMode                 // of ProtocolDispatch: the list never changes; results define the tools they show
 	deferredMode                 // for agentic models: results are native in the history
 	chatDeferredMode             // for chat models: native results in the history would make Eino's reduction end the run
 	referencesMode               // for the Claude chat model: its adapter turns native results into references
 	serverMode                   // for a search that we do not see
 )
-
-// fixesList reports whether the tool list never changes. Then texts of results define the tools that they show.
-func (m mode) fixesList() bool { return m == dispatchMode }
-
-// anchors reports whether a transport may move loaded tools from the list into the conversation.
-func (m mode) anchors() bool { return m == anchoredMode }
-
-func (m mode) answersNatively() bool { return m == deferredMode }
-
-func (m mode) seesSearches() bool { return m != serverMode }
 
 // searches reports whether tool_search is the model's own search tool, and not one of the ordinary tools.
 func (m mode) searches() bool { return m == deferredMode || m == chatDeferredMode }
@@ -67,7 +57,7 @@ func (m mode) translates() bool { return m == chatDeferredMode || m == reference
 // natively, the provider demands the native results of this run and of marked calls.
 func (r *run) showsTools(result *resultView, call *callView) bool {
 	return r.mode.translates() ||
-		r.mode.answersNatively() && result.native && (call != nil && call.nativeSearch || r.notebook.HasCall(result.callID))
+		r.mode == deferredMode && result.native && (call != nil && call.nativeSearch || r.notebook.HasCall(result.callID))
 }
 
 // converter finds the form in which a model reads the search results of a history, one after the other.
@@ -169,7 +159,7 @@ func (r resultView) asText(tools []*schema.ToolInfo) resultView {
 
 // lists returns the tool lists of a model call, in which the loaded tools are callable. It is idempotent.
 func (r *run) lists(given lists, loaded *conversation.LoadSet) lists {
-	if r.hidesNone || r.mode.fixesList() {
+	if r.hidesNone || r.mode == dispatchMode {
 		loaded = conversation.NewLoadSet(len(r.scope.docs))
 		for doc := range r.scope.docs {
 			if r.scope.has(doc) && (r.hidesNone || r.isAlways(doc)) {

@@ -67,7 +67,7 @@ func (r *run) shown() func(doc int) bool {
 	switch {
 	case !r.isInAgent():
 		return nil
-	case r.mode.fixesList():
+	case r.mode == dispatchMode:
 		return func(doc int) bool { return r.isAlways(doc) || r.notebook.IsDefined(doc) }
 	case r.mode.isNative() || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || r.scope.takesPatterns:
 		return nil
@@ -82,11 +82,11 @@ func (r *run) shown() func(doc int) bool {
 // unset Index is Eino's, bit for bit.
 func (r *run) sendsDefinitions() bool {
 	return r.isInAgent() && !r.scope.takesPatterns &&
-		(r.config.Protocol == ProtocolRanked || r.mode.fixesList() || (r.mode.isNative() || r.mode.anchors()) && r.config.Index != nil)
+		(r.config.Protocol == ProtocolRanked || r.mode == dispatchMode || r.mode != textMode && r.config.Index != nil)
 }
 
 func (r *run) countsCalls() bool {
-	return r.config.Unloaded == UnloadedLoadAndRun && r.mode.seesSearches()
+	return r.config.Unloaded == UnloadedLoadAndRun && r.mode != serverMode
 }
 
 // owns returns the dynamic tool of that name, unless another tool of the agent has the name.
@@ -104,7 +104,7 @@ func (r *run) recordOwnTool(name string) {
 
 // defined returns what the conversation defines of a tool under ProtocolAnchored, or nil.
 func (r *run) defined(doc int) *anchored {
-	if !r.mode.anchors() {
+	if r.mode != anchoredMode {
 		return nil
 	}
 	name := r.scope.docs[doc].Name
