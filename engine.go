@@ -264,13 +264,9 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	e.events.emit(ctx, &change)
 }
 
-// recordLoaded records the loaded tools, and returns what has changed since the last model call, if somebody listens.
+// recordLoaded records the loaded tools, and returns what has changed since the last model call.
 func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change LoadEvent) {
 	before := r.notebook.SetLoaded(slices.Clone(loaded.Members))
-	isReported := before != nil && e.events.listens()
-	if r.session == nil && !isReported {
-		return change
-	}
 	var added, gone []string
 	for _, doc := range loaded.Docs {
 		if (before == nil || !before.Has(doc)) && !r.isAlways(doc) {
@@ -306,7 +302,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 		r.session.update(fresh, gone)
 	}
 	slices.Sort(gone)
-	if isReported {
+	if before != nil {
 		change.Loaded, change.Unloaded = added, gone
 	}
 	return change
