@@ -125,11 +125,8 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.scope.byName = edition.catalog.assignNames(r.scope.allowed)
 	}
 	r.names = e.names
-	for _, name := range loaderNames {
-		if _, dynamic := r.scope.docNamed(name); dynamic {
-			r.names.taken = append(slices.Clip(r.names.taken), name)
-		}
-	}
+	isFree := func(name string) bool { _, dynamic := r.scope.docNamed(name); return !dynamic }
+	r.names.taken = slices.DeleteFunc(slices.Clone(loaderNames), isFree)
 	for _, name := range own {
 		r.recordOwnTool(name)
 		e.yield(ctx, r, name)
@@ -159,8 +156,7 @@ func (e *engine) announce(r *run) {
 
 // hidesNone reports whether a run has so few tools that the model sees them all.
 func (e *engine) hidesNone(r *run) bool {
-	always := slices.DeleteFunc(slices.Clone(r.always), func(doc int) bool { return !r.scope.has(doc) })
-	counted := len(r.tools) - len(always) // tools that count towards MaxLoaded
+	counted := len(r.tools) - len(r.infos(r.always)) // tools that count towards MaxLoaded
 	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.Limits.MaxLoaded == 0 || counted <= e.config.Limits.MaxLoaded)
 }
 

@@ -76,15 +76,10 @@ func (r *run) convertResults(t *transcript, given lists, loaded *conversation.Lo
 	if r.hidesNone { // the ordinary list has all tools
 		loaded = conversation.NewLoadSet(n)
 	}
+	isOther := func(t *schema.ToolInfo) bool { return !conversation.IsLoaded(t, r.names.search) }
+	listed := r.docsNamed(toolNames(slices.DeleteFunc(slices.Clone(given.tools), isOther)))
 	// The ordinary list has those of always, whatever results show.
-	f := &converter{run: r, loaded: loaded, given: docset.New(n, r.always...), shown: docset.New(n)}
-	for _, t := range given.tools {
-		if conversation.IsLoaded(t, r.names.search) {
-			if doc, ok := r.scope.byName[t.Name]; ok {
-				f.given.Add(doc)
-			}
-		}
-	}
+	f := &converter{run: r, loaded: loaded, given: docset.New(n, append(listed, r.always...)...), shown: docset.New(n)}
 	if given.search != nil && given.search.Name != r.names.search {
 		f.otherSearch = given.search.Name
 	}
