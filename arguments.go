@@ -23,9 +23,6 @@ type searchRequest struct {
 	stand      *standIn
 }
 
-// isSearch reports whether the request is a search: no stand-in, and readable.
-func (r *searchRequest) isSearch() bool { return r.stand == nil && !r.unreadable }
-
 // readRequest reads the arguments of a search leniently: JSON, fenced, in prose or in a JSON string, or a bare query;
 // numbers as strings or floats; a query or a list of queries, and further queries beside it. The first key is the
 // query's own; the others are accepted too.

@@ -67,7 +67,7 @@ func (h *host) searchTool(
 ) *metaTool {
 	answer := func(ctx context.Context, r *run, arguments string) (string, error) {
 		request := read(arguments)
-		if !request.isSearch() {
+		if request.stand != nil || request.unreadable {
 			return write(r, request, h.excuse(r, request), trace{}), nil
 		}
 		text, _, err := h.search(ctx, r, request, func(result *Result, t trace) string { return write(r, request, result, t) })
@@ -111,7 +111,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 		return enhancedResult(toJSON(answerOf(t.host.excuse(r, request), trace{}))), nil
 	}
 	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
-	if request.isSearch() {
+	if !request.unreadable {
 		_, result, err := t.host.search(ctx, r, request, func(*Result, trace) string { return "" })
 		if err != nil {
 			return nil, err
