@@ -94,13 +94,11 @@ func nextCall(calls []callView, id string) (call *callView, byOrder bool) {
 	var last *callView
 	same := 0
 	for i := range calls {
-		c := &calls[i]
-		if c.id != id {
-			continue
-		}
-		same, last = same+1, c
-		if call == nil && !c.answered {
-			call = c
+		if c := &calls[i]; c.id == id {
+			same, last = same+1, c
+			if call == nil && !c.answered {
+				call = c
+			}
 		}
 	}
 	if same == 1 && id != "" {

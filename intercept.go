@@ -183,20 +183,16 @@ func mendCalls(t *transcript, isTool func(name string) bool) {
 			call := &v.calls[i]
 			name, args := call.name, call.args
 			if !naming.IsValid(name) && !isTool(name) {
-				name = naming.Valid(name)
+				name, mended = naming.Valid(name), true
 			}
 			if !modeljson.IsObject(args) {
 				args = "{}"
 			}
 			if name != call.name || args != call.args {
-				mended = mended || name != call.name
 				v.setCall(i, name, args)
 			}
 		}
-		if !mended {
-			continue
-		}
-		for i := round.from; i < round.to; i++ { // some providers pair results by name
+		for i := round.from; mended && i < round.to; i++ { // some providers pair results by name
 			if a := &t.answers[i]; a.call != nil && !t.result(a).native {
 				t.rename(a, a.call.name)
 			}
