@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 )
 
@@ -47,14 +46,13 @@ func isNameDecoration(r rune) bool {
 type selection struct {
 	scope   scope
 	lookups int // names looked up
-	seen    docset.Set
 	matches []Match
 	missing []string
 }
 
 // selectNames looks up names in their order, each tool once. A text may be a list of names.
 func (c scope) selectNames(texts ...string) (matches []Match, missing []string) {
-	s := selection{scope: c, seen: docset.New(len(c.docs))}
+	s := selection{scope: c}
 	for _, text := range texts {
 		s.add(naming.Cut(text, maxSelectBytes), nameSeparators)
 	}
@@ -96,8 +94,8 @@ func (s *selection) addName(text string) bool {
 	for _, name := range []string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
 		if doc, ok := s.scope.lookup(name); ok {
 			s.lookups++
-			if s.seen.Add(doc) { // two spellings are one tool
-				s.matches = append(s.matches, Match{Info: s.scope.docs[doc].Info})
+			if info := s.scope.docs[doc].Info; !isAmong(s.matches, info.Name) { // two spellings are one tool
+				s.matches = append(s.matches, Match{Info: info})
 			}
 			return true
 		}
