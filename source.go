@@ -102,7 +102,16 @@ func (e *editions) current(ctx context.Context) (*edition, scope, *sources.Offer
 	unfiltered := last.catalog.all()
 	unfiltered.allowed = offer.Docs
 	if offer.IsChanged && e.events.listens() {
-		e.events.emit(ctx, e.changeOf(unfiltered, last, offer))
+		change := &CatalogEvent{
+			Tools: unfiltered.size(), Added: offer.Added, Removed: offer.Removed, Groups: offer.Changed, Duration: last.took,
+		}
+		for doc := range unfiltered.docs {
+			if unfiltered.has(doc) {
+				change.Tokens += unfiltered.tokensOf(doc)
+			}
+		}
+		change.ListTokens = tokens.Of(newReminder(unfiltered, last.isAlways, e.config).text)
+		e.events.emit(ctx, change)
 	}
 	for _, event := range unreported {
 		e.events.emit(ctx, event)
@@ -222,18 +231,6 @@ func (e *editions) publish(next *edition) {
 	defer e.mu.Unlock()
 	e.sources.Accept(next.snapshot)
 	e.last, e.unreported = next, append(e.unreported, events...)
-}
-
-// changeOf describes what changed in the tools that a run has before the Filter.
-func (e *editions) changeOf(unfiltered scope, ed *edition, offer *sources.Offer) *CatalogEvent {
-	change := &CatalogEvent{Tools: unfiltered.size(), Added: offer.Added, Removed: offer.Removed, Groups: offer.Changed, Duration: ed.took}
-	for doc := range unfiltered.docs {
-		if unfiltered.has(doc) {
-			change.Tokens += unfiltered.tokensOf(doc)
-		}
-	}
-	change.ListTokens = tokens.Of(newReminder(unfiltered, ed.isAlways, e.config).text)
-	return change
 }
 
 // An edition is a snapshot of all dynamic tools, compiled, with everything derived from it. It never changes.
