@@ -100,41 +100,33 @@ func (c *Counter) add(r rune) {
 	default:
 		cost = otherSymbol
 	}
-	before := c.run
-	if kind != c.class {
-		before = 0
+	run := 1
+	if kind == c.class {
+		run += c.run
 	}
-	run := before + 1
-	switch kind {
-	case letter:
-		switch {
-		case before == 0 && c.class == space:
-			cost = afterBlank
-		case before == 0:
-			cost = afterOther
-		case isUpper && !c.isUpper:
-			cost, run = camel, 1
-		case isUpper:
-			cost = upper
-		}
-		if run > 5 {
-			cost += longLetter
-		}
-		if run > 9 {
-			cost += longestMore
-		}
-	case digit:
-		if before%3 == 0 {
-			cost = threeDigits
-		}
-	case sign:
-		if cost = punctuation; before > 0 {
-			cost = moreSigns
-		}
-	case space:
-		if before > 0 {
-			cost = blank
-		}
+	switch isFirst := run == 1; {
+	case kind == letter && isFirst && c.class == space:
+		cost = afterBlank
+	case kind == letter && isFirst:
+		cost = afterOther
+	case kind == letter && isUpper && !c.isUpper:
+		cost, run = camel, 1
+	case kind == letter && isUpper:
+		cost = upper
+	case kind == digit && run%3 == 1:
+		cost = threeDigits
+	case kind == sign && isFirst:
+		cost = punctuation
+	case kind == sign:
+		cost = moreSigns
+	case kind == space && !isFirst:
+		cost = blank
+	}
+	if kind == letter && run > 5 {
+		cost += longLetter
+	}
+	if kind == letter && run > 9 {
+		cost += longestMore
 	}
 	c.thousandths += cost
 	c.class, c.run, c.isUpper = kind, run, isUpper
