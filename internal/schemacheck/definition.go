@@ -2,6 +2,7 @@ package schemacheck
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,26 +37,20 @@ func Read(text []byte) (*jsonschema.Schema, error) {
 
 // JSON is the JSON schema of a tool's parameters, or allows any object if that is wrong, or too large to be written.
 func JSON(info *schema.ToolInfo) string {
-	text, err := written(info)
-	if err != nil {
-		return anyObject
-	}
-	return text
+	text, _ := written(info)
+	return cmp.Or(text, anyObject)
 }
 
 func written(info *schema.ToolInfo) (string, error) {
 	definition, _, err := SchemaOf(info)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case definition == nil:
-		return anyObject, nil
 	}
 	text, err := foreign.Guard(func() (string, error) { return sonic.ConfigStd.MarshalToString(definition) })
 	switch {
 	case err != nil:
 		return "", errWrongSchema
-	case !strings.HasPrefix(text, "{"): // {} is written as true
+	case !strings.HasPrefix(text, "{"): // no schema is written as null, and {} as true
 		return anyObject, nil
 	}
 	return text, nil
