@@ -342,7 +342,8 @@ func (c scope) filtered(
 	if failed != nil {
 		events.fail(ctx, PartFilter, fmt.Errorf("toolsearch: Filter %w", failed))
 	}
-	if reported.isNew(watch.Texts()) {
+	all := watch.Idle(func(*naming.Pattern) bool { return false }) // the same for the same entries
+	if reported.isNew(strings.Join(all, "")) {
 		if err := sources.Problems("Filter: no tool matches", watch.Idle(c.hasMatch)); err != nil && reported.isNew(err.Error()) {
 			events.fail(ctx, PartFilter, err)
 		}

@@ -86,17 +86,6 @@ func (w *Watch) add(f *Filter) {
 	}
 }
 
-// Texts returns the entries as one text: the same text for the same entries.
-func (w *Watch) Texts() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var all strings.Builder
-	for _, entry := range w.entries {
-		all.WriteString(entry.text)
-	}
-	return all.String()
-}
-
 // Idle returns the entries that are malformed or of which isUsed says that no tool matches.
 func (w *Watch) Idle(isUsed func(*Pattern) bool) (texts []string) {
 	w.mu.Lock()
