@@ -84,8 +84,8 @@ func (s *Sources) snapshot(listings [][]*listing) *Snapshot {
 	next := &Snapshot{groups: s.groups}
 	taken := maps.Clone(s.fixed)
 	for i, g := range s.groups {
-		for _, fixed := range g.fixed {
-			next.add(i, wrapped(fixed.tool, fixed.info), fixed.info, fixed.name)
+		for n, t := range g.fixed.Tools {
+			next.add(i, t, g.fixed.Infos[n], g.fixed.Names[n])
 		}
 		tools := merged(listings[i])
 		v := verdicts{sorted(tools), make(map[schemacheck.Print]int), make(map[schemacheck.Print][]string)}

@@ -60,15 +60,8 @@ type Sources struct {
 type group struct {
 	Group
 	part  string       // the field that Tools are from
-	fixed []fixedTool  // Tools, without those that cannot be used
+	fixed Snapshot     // of Tools, without those that cannot be used
 	gate  foreign.Gate // of the attempts of all callers, those that hang included
-}
-
-// fixedTool is one of a group's Tools.
-type fixedTool struct {
-	tool tool.BaseTool
-	name string           // its own
-	info *schema.ToolInfo // as the model sees it
 }
 
 // New reads the tools that do not change. It returns what providers refuse of them. It fails on a tool without a usable
@@ -117,7 +110,7 @@ func New(ctx context.Context, groups []Group, rules Rules) (*Sources, []Problem,
 					field, i, shown.Name, where[shown.Name], usePrefix)
 			}
 			s.fixed[shown.Name], where[shown.Name] = true, fmt.Sprintf("tool %d of %s", i, field)
-			g.fixed = append(g.fixed, fixedTool{g.Tools[i], info.Name, shown})
+			g.fixed.add(len(s.groups), wrapped(g.Tools[i], shown), shown, info.Name)
 		}
 		if len(reasons) > 0 {
 			problems = append(problems, g.problem(g.part, what, reasons))
