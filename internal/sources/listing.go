@@ -79,7 +79,7 @@ func read(ctx context.Context, c *caller, ask Source, last *listing) (*listing, 
 	return &listing{c, tools, sorted(tools)}, err
 }
 
-// sorted sorts tools by name, and returns the print of all their definitions.
+// sorted sorts tools by name, those of one name in the order of the listings, and returns the print of all definitions.
 func sorted(tools []listed) (print schemacheck.Print) {
 	slices.SortStableFunc(tools, func(a, b listed) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.twins, b.twins))
@@ -88,19 +88,6 @@ func sorted(tools []listed) (print schemacheck.Print) {
 		print = 31*print + t.print
 	}
 	return print
-}
-
-// merged returns the tools of several listings, each definition once. Tools of one name keep the order of the listings.
-func merged(listings []*listing) (tools []listed) {
-	known := make(map[schemacheck.Print]bool)
-	for _, l := range listings {
-		for _, t := range l.tools {
-			if !known[t.print] {
-				known[t.print], tools = true, append(tools, t)
-			}
-		}
-	}
-	return tools
 }
 
 // sameAs reports whether two listings have the same definitions. A nil listing is like no other.

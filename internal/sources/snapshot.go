@@ -87,10 +87,16 @@ func (s *Sources) snapshot(listings [][]*listing) *Snapshot {
 		for n, t := range g.fixed.Tools {
 			next.add(i, t, g.fixed.Infos[n], g.fixed.Names[n])
 		}
-		tools := merged(listings[i])
+		var tools []listed
+		for _, l := range listings[i] {
+			tools = append(tools, l.tools...)
+		}
 		v := verdicts{sorted(tools), make(map[schemacheck.Print]int), make(map[schemacheck.Print][]string)}
 		next.verdicts = append(next.verdicts, v)
 		for _, t := range tools {
+			if _, known := v.docs[t.print]; known { // from an earlier listing
+				continue
+			}
 			info := s.admitted(g, &t, taken, func(err error) { v.reasons[t.print] = append(v.reasons[t.print], err.Error()) })
 			if v.docs[t.print] = -1; info == nil {
 				continue
