@@ -111,14 +111,11 @@ func (b Block) Without(text string) string {
 // rest; "" without a block. Only a block that Wrap made, at the beginning of a line, counts.
 func (b Block) Split(text string) (own, end string) {
 	at := strings.LastIndex(text, b.Open+"\n")
-	if at < 0 || at > 0 && text[at-1] != '\n' {
+	_, behind, closed := strings.Cut(text[max(at, 0):], b.Close)
+	if at < 0 || at > 0 && text[at-1] != '\n' || !closed {
 		return text, ""
 	}
-	length := strings.Index(text[at:], b.Close)
-	if length < 0 {
-		return text, ""
-	}
-	before, behind := strings.TrimSuffix(text[:at], "\n\n"), text[at+length+len(b.Close):]
+	before := strings.TrimSuffix(text[:at], "\n\n")
 	if before == "" {
 		behind = strings.TrimPrefix(behind, "\n\n")
 	}
