@@ -18,14 +18,12 @@ import (
 
 // Definitions asks every tool for its definition, once. It fails on the first that is not usable, and begins the
 // error's description of it with where.
-func Definitions(ctx context.Context, where string, tools []tool.BaseTool) ([]*schema.ToolInfo, error) {
-	infos := make([]*schema.ToolInfo, len(tools))
+func Definitions(ctx context.Context, where string, tools []tool.BaseTool) (infos []*schema.ToolInfo, err error) {
+	infos = make([]*schema.ToolInfo, len(tools))
 	for i, t := range tools {
-		info, err := usable(ctx, t)
-		if err != nil {
+		if infos[i], err = usable(ctx, t); err != nil {
 			return nil, fmt.Errorf("toolsearch: %stool %d: %w", where, i, err)
 		}
-		infos[i] = info
 	}
 	return infos, nil
 }
@@ -165,9 +163,5 @@ func typeName(t tool.BaseTool) string {
 	if name, ok := components.GetType(t); ok {
 		return name
 	}
-	typ := reflect.TypeOf(t)
-	for typ.Kind() == reflect.Pointer {
-		typ = typ.Elem()
-	}
-	return typ.Name()
+	return reflect.Indirect(reflect.ValueOf(t)).Type().Name()
 }
