@@ -73,7 +73,12 @@ func read(ctx context.Context, c *caller, ask Source, last *listing) (*listing, 
 	}
 	// Most of the time is spent waiting for memory: a schema has 50 fields.
 	err = foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(tools), func(_ context.Context, i int) error {
-		tools[i].print = tools[i].hash() + schemacheck.Print(tools[i].twins)
+		t := &tools[i]
+		read := schema.ToolInfo{Name: t.name, Desc: cmp.Or(t.problem, t.desc), ParamsOneOf: t.parameters}
+		if t.info != nil {
+			read.Extra = t.info.Extra
+		}
+		t.print = schemacheck.PrintOf(&read) + schemacheck.Print(t.twins)
 		return nil
 	})
 	return &listing{c, tools, sorted(tools)}, err
@@ -93,12 +98,4 @@ func sorted(tools []listed) (print schemacheck.Print) {
 // sameAs reports whether two listings have the same definitions. A nil listing is like no other.
 func (l *listing) sameAs(other *listing) bool {
 	return l != nil && other != nil && l.print == other.print
-}
-
-func (d *definition) hash() schemacheck.Print {
-	read := schema.ToolInfo{Name: d.name, Desc: cmp.Or(d.problem, d.desc), ParamsOneOf: d.parameters}
-	if d.info != nil {
-		read.Extra = d.info.Extra
-	}
-	return schemacheck.PrintOf(&read)
 }
