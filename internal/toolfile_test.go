@@ -36,22 +36,17 @@ func FuzzTools(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		last := -1
 		err := toolfile.Tools(data, func(tool toolfile.Tool) error {
-			if tool.Offset <= last || tool.Offset >= len(data) {
-				t.Errorf("a tool at %d after one at %d, of %d bytes", tool.Offset, last, len(data))
-			}
+			assert.Greater(t, tool.Offset, last, "the place of a tool, after the one before")
+			assert.Less(t, tool.Offset, len(data), "the place of a tool")
 			last = tool.Offset
 			for key, raw := range tool.Keys {
-				if !json.Valid(raw) {
-					t.Errorf("%q is %q, which is not JSON", key, raw)
-				}
+				assert.True(t, json.Valid(raw), "%q is JSON: %q", key, raw)
 			}
-			if schema := tool.Schema(); schema != nil && !json.Valid(schema) {
-				t.Errorf("the schema %q is not JSON", schema)
-			}
+			schema := tool.Schema()
+			assert.True(t, schema == nil || json.Valid(schema), "the schema is JSON: %q", schema)
 			return nil
 		})
-		if wrong := (*toolfile.Error)(nil); err != nil && (!errors.As(err, &wrong) || wrong.Offset < 0 || wrong.Offset > len(data)) {
-			t.Errorf("error %v without a place", err)
-		}
+		wrong := (*toolfile.Error)(nil)
+		assert.True(t, err == nil || errors.As(err, &wrong) && 0 <= wrong.Offset && wrong.Offset <= len(data), "%v has a place", err)
 	})
 }
