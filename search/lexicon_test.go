@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -367,5 +368,21 @@ func TestLexiconHasNoOpposites(t *testing.T) {
 	for _, line := range sections["meanings"] {
 		_, meanings, _ := strings.Cut(line, "\t")
 		check(line, strings.Split(meanings, "; "))
+	}
+}
+
+// Words of English letters are found many letters at a time, unless a character that is not ASCII follows them.
+func TestPlainWords(t *testing.T) {
+	random, plain, other := rand.New(rand.NewPCG(1, 2)), analysis.New(), analysis.New()
+	noASCII := strings.NewReplacer(" ", "…", "_", "…", "'", "…")
+	for range testtools.Rounds(20_000, 2_000) {
+		letters := []rune([]string{"aaaabbbb_ -", "azZ09é中'- "}[random.IntN(2)])
+		text := make([]rune, random.IntN(60))
+		for i := range text {
+			text[i] = letters[random.IntN(len(letters))]
+		}
+		plain.Wholes, other.Wholes = nil, nil
+		require.Equal(t, other.Stems(noASCII.Replace(string(text))), plain.Stems(string(text)), "%q", string(text))
+		require.Equal(t, other.Wholes, plain.Wholes, "%q", string(text))
 	}
 }

@@ -3,6 +3,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -29,7 +30,9 @@ type Analyzer struct {
 	Numbers map[string]int32 // term -> number
 	Wholes  []Whole          // of the appended texts, until the caller empties the list
 
-	words map[string]int32 // word as written -> number of its term; NoTerm for a stop word
+	words  map[string]int32         // word as written -> number of its term; NoTerm for a stop word
+	plain  [1 << plainBits]numbered // by hash: the last plain word with that hash
+	padded []byte                   // the current text, a blank, and room
 }
 
 // A Whole is a word that camel case, digits or the hyphen after a single letter cut into several words, as one term:
@@ -51,8 +54,18 @@ func New() *Analyzer {
 
 // Append adds the numbers of the terms of text to terms, and its whole words to z.Wholes.
 func (z *Analyzer) Append(terms []int32, text string) []int32 {
+	z.padded = slices.Grow(append(append(z.padded[:0], text...), ' '), plainBytes)
 	start, from, words := 0, 0, 0 // of the run of adjacent words before i
 	for i := 0; i < len(text); {
+		if word, length := plainAt(z.padded[i:]); length > 0 && words == 0 {
+			last := &z.plain[word.hash()]
+			if last.plain != word {
+				*last = numbered{word, z.Number(text[i:i+length], Lower)}
+			}
+			terms = append(terms, last.number)[:len(terms)+int(min(last.number+1, 1))] // no branch: stop words come at random
+			i += length + 1
+			continue
+		}
 		class, end := WordAt(text, i)
 		if words == 1 && text[i] == '-' && joinsLetter(text, start, i) {
 			i = end
@@ -225,11 +238,7 @@ func WordAt(text string, i int) (class Class, end int) {
 		return class, end
 	}
 	for before := class; end < len(text); end += size {
-		here := byteClasses[text[end]]
-		if here == before && here != Upper { // in most places of most words
-			size = 1
-			continue
-		}
+		var here Class
 		here, size = ClassAt(text, end)
 		switch {
 		case here == NoLetter || before == Lower && here == Upper || here == Upper && isCapitalized(text, end+size):
