@@ -2,7 +2,9 @@ package bm25f
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 
@@ -19,8 +21,10 @@ import (
 // The place of a posting follows from the frequencies that the earlier workers counted, so the workers need no locks.
 // The number of a term depends on the number of workers, but no result does.
 
-// minRun is the fewest documents for which another worker is worth its cost.
-const minRun = 256
+const (
+	minRun      = 256  // the fewest documents for which another worker is worth its cost
+	sharedCells = 4096 // in one allocation
+)
 
 // A Counter counts the terms of a run of documents.
 type Counter struct {
@@ -37,6 +41,8 @@ type Counter struct {
 	terms []int32
 	place []int32 // number of a term -> 1 + the place of its cell
 	row   row
+
+	kept []cell // of the last documents: many documents share an allocation
 }
 
 // row is the counts of a document, in the order of its terms, and how long its fields are.
@@ -106,18 +112,20 @@ func (c *Counter) count(field int) {
 		c.place = append(c.place, make([]int32, more)...)
 		c.frequency = append(c.frequency, make([]int32, more)...)
 	}
+	cells := c.row.cells
 	for _, term := range c.terms {
 		at := c.place[term]
 		if at == 0 {
-			c.row.cells = append(c.row.cells, cell{term: term})
-			at = int32(len(c.row.cells))
+			cells = append(cells, cell{term: term})
+			at = int32(len(cells))
 			c.place[term] = at
 			c.frequency[term]++
 		}
-		if n := &c.row.cells[at-1].counts[field]; *n < math.MaxUint8 {
+		if n := &cells[at-1].counts[field]; *n < math.MaxUint8 {
 			*n++
 		}
 	}
+	c.row.cells = cells
 }
 
 // keep appends the row of the current document to the others, and begins another document.
@@ -128,7 +136,11 @@ func (c *Counter) keep() {
 	for field, length := range c.row.lengths {
 		c.total[field] += int(length)
 	}
-	c.rows = append(c.rows, row{slices.Clone(c.row.cells), c.row.lengths})
+	if len(c.row.cells) > cap(c.kept)-len(c.kept) {
+		c.kept = make([]cell, 0, max(len(c.row.cells), sharedCells))
+	}
+	c.kept = append(c.kept, c.row.cells...)
+	c.rows = append(c.rows, row{c.kept[len(c.kept)-len(c.row.cells):], c.row.lengths})
 	c.row = row{cells: c.row.cells[:0]}
 }
 
@@ -197,10 +209,13 @@ func (c *Counter) write(ctx context.Context, x *Index, next []int32) error {
 				p.doc |= inName
 			}
 			f := 0.0
-			for field, n := range cell.counts {
-				if n > 0 {
-					f += x.amount(field, n, &norms)
-				}
+			for counts := binary.LittleEndian.Uint64(cell.counts[:8]); counts != 0; { // most fields have none
+				field := bits.TrailingZeros64(counts) / 8
+				f += x.amount(field, cell.counts[field], &norms)
+				counts &^= math.MaxUint8 << (8 * field)
+			}
+			if n := cell.counts[8]; n > 0 {
+				f += x.amount(8, n, &norms)
 			}
 			p.Impact = c.idf[cell.term] * float32(f/(x.k1+f))
 			x.Postings[next[cell.term]] = p
