@@ -118,9 +118,10 @@ func Cut(s string, limit int) string {
 // CutWords is Cut, but drops the last word if the limit would split it.
 func CutWords(s string, limit int) string {
 	cut := Cut(s, limit)
-	next, _ := utf8.DecodeRuneInString(s[len(cut):])
-	if i := strings.LastIndexFunc(cut, unicode.IsSpace); i > 0 && len(cut) < len(s) && !unicode.IsSpace(next) {
-		return cut[:i]
+	if next, _ := utf8.DecodeRuneInString(s[len(cut):]); len(cut) < len(s) && !unicode.IsSpace(next) {
+		if i := strings.LastIndexFunc(cut, unicode.IsSpace); i > 0 {
+			return cut[:i]
+		}
 	}
 	return cut
 }

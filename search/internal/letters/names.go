@@ -58,12 +58,15 @@ func HeadsOf(name string, aliases []string) (all Heads) {
 func headsOf(name string) (heads Heads) {
 	hash, count := uint32(0), 0
 	for _, r := range name {
-		if count == 8 || analysis.ClassOf(r) == analysis.NoLetter {
+		if analysis.ClassOf(r) == analysis.NoLetter {
 			continue
 		}
 		hash = (hash ^ uint32(unicode.ToLower(r))) * 16777619 // FNV-1a, by letters
 		if count++; count == 4 || count == 8 {
 			heads |= 1 << (hash >> 26)
+		}
+		if count == 8 {
+			break
 		}
 	}
 	return heads
