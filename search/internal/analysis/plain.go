@@ -20,6 +20,7 @@ const (
 	plainBits  = 11 // of a hash; more were not faster over 100,000 tools
 )
 
+// hash multiplies by odd numbers: 2^64 divided by the golden ratio, as Knuth does, and one of MurmurHash3's.
 func (p plain) hash() uint64 {
 	return (p.low ^ p.high*0xff51afd7ed558ccd) * 0x9e3779b97f4a7c15 >> (64 - plainBits)
 }
