@@ -2,9 +2,7 @@ package bm25f
 
 import (
 	"context"
-	"encoding/binary"
 	"math"
-	"math/bits"
 	"runtime"
 	"slices"
 
@@ -42,7 +40,7 @@ type Counter struct {
 	place []int32 // number of a term -> 1 + the place of its cell
 	row   row
 
-	kept []cell // of the last documents: many documents share an allocation
+	kept []cell // of the last documents; many share an allocation
 }
 
 // row is the counts of a document, in the order of its terms, and how long its fields are.
@@ -209,13 +207,10 @@ func (c *Counter) write(ctx context.Context, x *Index, next []int32) error {
 				p.doc |= inName
 			}
 			f := 0.0
-			for counts := binary.LittleEndian.Uint64(cell.counts[:8]); counts != 0; { // most fields have none
-				field := bits.TrailingZeros64(counts) / 8
-				f += x.amount(field, cell.counts[field], &norms)
-				counts &^= math.MaxUint8 << (8 * field)
-			}
-			if n := cell.counts[8]; n > 0 {
-				f += x.amount(8, n, &norms)
+			for field, n := range cell.counts {
+				if n > 0 {
+					f += x.amount(field, n, &norms)
+				}
 			}
 			p.Impact = c.idf[cell.term] * float32(f/(x.k1+f))
 			x.Postings[next[cell.term]] = p
