@@ -38,9 +38,7 @@ type Counter struct {
 	// Of the current document.
 	terms []int32
 	place []int32 // number of a term -> 1 + the place of its cell
-	row   row
-
-	kept []cell // of the last documents; many share an allocation
+	row   row // its cells may share an allocation with others
 }
 
 // row is the counts of a document, in the order of its terms, and how long its fields are.
@@ -134,12 +132,12 @@ func (c *Counter) keep() {
 	for field, length := range c.row.lengths {
 		c.total[field] += int(length)
 	}
-	if len(c.row.cells) > cap(c.kept)-len(c.kept) {
-		c.kept = make([]cell, 0, max(len(c.row.cells), sharedCells))
+	c.rows = append(c.rows, c.row)
+	rest := c.row.cells[len(c.row.cells):]
+	if cap(rest) < sharedCells/8 {
+		rest = make([]cell, 0, sharedCells)
 	}
-	c.kept = append(c.kept, c.row.cells...)
-	c.rows = append(c.rows, row{c.kept[len(c.kept)-len(c.row.cells):], c.row.lengths})
-	c.row = row{cells: c.row.cells[:0]}
+	c.row = row{cells: rest}
 }
 
 // merge numbers the terms of all runs. It returns, for each run and term, the place of the run's first posting.
