@@ -38,7 +38,7 @@ type Counter struct {
 	// Of the current document.
 	terms []int32
 	place []int32 // number of a term -> 1 + the place of its cell
-	row   row // its cells may share an allocation with others
+	row   row     // its cells may share an allocation with others
 }
 
 // row is the counts of a document, in the order of its terms, and how long its fields are.
