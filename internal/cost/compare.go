@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -120,10 +119,7 @@ func (r *Report) Take() []Way {
 
 func take(outcomes []Outcome) (ways []Way) {
 	for {
-		cheapest := math.Inf(1)
-		for _, o := range outcomes {
-			cheapest = min(cheapest, o.Price)
-		}
+		cheapest := slices.MinFunc(outcomes, func(a, b Outcome) int { return cmp.Compare(a.Price, b.Price) }).Price
 		simplest := slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Price <= cheapest*(1+slack) })
 		ways = append(ways, outcomes[simplest].Way)
 		if outcomes[simplest].Way.isForAll() {
