@@ -59,12 +59,8 @@ func Ways(p *Provider) []Way {
 	if native, ok := p.native(); ok {
 		ways = append(ways, Way{Protocol: native})
 	}
-	for _, protocol := range []toolsearch.Protocol{
-		toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolSearchAdd, toolsearch.ProtocolRanked,
-	} {
-		ways = append(ways, Way{Protocol: protocol})
-	}
-	return ways
+	return append(ways, Way{Protocol: toolsearch.ProtocolToolSearch}, Way{Protocol: toolsearch.ProtocolDispatch},
+		Way{Protocol: toolsearch.ProtocolSearchAdd}, Way{Protocol: toolsearch.ProtocolRanked})
 }
 
 // An Outcome is what a conversation costs in one way.
