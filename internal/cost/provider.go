@@ -167,12 +167,8 @@ var nativeProtocols = []toolsearch.Protocol{toolsearch.ProtocolNativeReferences,
 
 // native returns the provider's native protocol.
 func (p *Provider) native() (toolsearch.Protocol, bool) {
-	for _, protocol := range nativeProtocols {
-		if p.Native == protocol.String() {
-			return protocol, true
-		}
-	}
-	return 0, false
+	way, _ := WayNamed(p.Native)
+	return way.Protocol, slices.Contains(nativeProtocols, way.Protocol)
 }
 
 // Named returns the provider with a name. It fails for a name that is not in the list.
