@@ -22,14 +22,11 @@ import (
 // which are not billed. Both lists are in the order in which they were sent.
 func (p *Provider) Bill(earlier, requests []Request) []Usage {
 	c := cache{provider: p}
-	for i := range earlier {
-		c.use(&earlier[i])
+	var usages []Usage
+	for _, r := range slices.Concat(earlier, requests) {
+		usages = append(usages, c.use(&r))
 	}
-	usages := make([]Usage, len(requests))
-	for i := range requests {
-		usages[i] = c.use(&requests[i])
-	}
-	return usages
+	return usages[len(earlier):]
 }
 
 // A cache is what a provider keeps of the requests so far.
