@@ -124,7 +124,7 @@ func Run(ctx context.Context, catalog *Catalog, queries []Query, options Options
 		return nil, err
 	}
 	narrower := search.NewNarrower(docs, searcher)
-	report := &Report{Metrics: metricNames(), resamples: options.Resamples}
+	report := &Report{Metrics: slices.Clone(metricNames), resamples: options.Resamples}
 	for i, query := range queries {
 		if err := ctx.Err(); err != nil {
 			return nil, err

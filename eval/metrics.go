@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,14 +14,8 @@ var cutoffs = []int{1, 5, 10}
 
 const ndcgDepth = 10
 
-func metricNames() (names []string) {
-	for _, format := range []string{"R@%d", "complete@%d"} {
-		for _, k := range cutoffs {
-			names = append(names, fmt.Sprintf(format, k))
-		}
-	}
-	return append(names, "MRR", fmt.Sprintf("nDCG@%d", ndcgDepth))
-}
+// metricNames are in the order of values.
+var metricNames = []string{"R@1", "R@5", "R@10", "complete@1", "complete@5", "complete@10", "MRR", "nDCG@10"}
 
 // ranks returns the rank of each group: the place of its first tool in found, from 1. Zero
 // means that no tool of the group was found.
