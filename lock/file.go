@@ -53,6 +53,7 @@ func ReadFile(path string) (*File, error) {
 	return f, nil
 }
 
+// read interprets the JSON of a lock file. No key may be unknown.
 func read(r io.Reader) (*File, error) {
 	data, err := toolfile.Read(r)
 	if err != nil {
@@ -62,11 +63,6 @@ func read(r io.Reader) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fileOf(value)
-}
-
-// fileOf interprets the JSON of a lock file. No key may be unknown.
-func fileOf(value any) (*File, error) {
 	top, ok := value.(map[string]any)
 	if !ok || top["lock_version"] == nil {
 		return nil, errors.New(`not a lock file: want an object with "lock_version"`)
