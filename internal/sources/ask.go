@@ -55,7 +55,11 @@ func (s *Sources) Ask(ctx context.Context) (Callers, []error) {
 		} else if g.Source != nil {
 			s.mu.Lock()
 			c := s.caller(i, key)
-			mine, attempts = append(mine, c), append(attempts, s.begin(ctx, c))
+			if now := time.Now(); c.attempt == nil && !now.Before(c.restsUntil) {
+				c.attempt = &attempt{began: now, done: make(chan struct{})}
+				go s.ask(context.WithoutCancel(ctx), c, c.attempt, c.current)
+			}
+			mine, attempts = append(mine, c), append(attempts, c.attempt) // nil if the Source rests
 			s.mu.Unlock()
 		}
 	}
@@ -63,15 +67,6 @@ func (s *Sources) Ask(ctx context.Context) (Callers, []error) {
 		failures[c.group] = s.await(ctx, graced, c, attempts[i])
 	}
 	return mine, failures
-}
-
-// begin returns the caller's attempt, which it may begin, while Sources.mu is held; nil if the Source rests.
-func (s *Sources) begin(ctx context.Context, c *caller) *attempt {
-	if now := time.Now(); c.attempt == nil && !now.Before(c.restsUntil) {
-		c.attempt = &attempt{began: now, done: make(chan struct{})}
-		go s.ask(context.WithoutCancel(ctx), c, c.attempt, c.current)
-	}
-	return c.attempt
 }
 
 // ask makes an attempt. current is the listing in the snapshot, or nil. A listing counts after the timeout too.
