@@ -80,14 +80,10 @@ func (s *server) isPerCaller() bool { return s.file.PerCaller != nil && s.at.URL
 
 // forgetOne forgets the caller that was idle longest.
 func (s *server) forgetOne() {
-	oldest := ""
-	for key, c := range s.callers {
-		if before := s.callers[oldest]; before == nil || c.used.Before(before.used) {
-			oldest = key
-		}
-	}
-	go s.callers[oldest].close()
-	delete(s.callers, oldest)
+	byUse := func(a, b *caller) int { return a.used.Compare(b.used) }
+	oldest := slices.MinFunc(slices.Collect(maps.Values(s.callers)), byUse)
+	go oldest.close()
+	delete(s.callers, oldest.key)
 }
 
 // tools is the Source of the server's group.
