@@ -268,13 +268,10 @@ func (c *Reader) header() map[string]string {
 // listsServers reports whether a file is one of MCP servers. A file that looks like a server's answer is not: a
 // server must not be able to name a command to run.
 func listsServers(file map[string]json.RawMessage) bool {
-	for _, key := range []string{"jsonrpc", "id", "result", "tools", "name", "nextCursor", "_meta"} {
-		if file[key] != nil {
-			return false
-		}
-	}
+	keys := []string{"jsonrpc", "id", "result", "tools", "name", "nextCursor", "_meta"} // of answers
 	var servers map[string]json.RawMessage
-	return file["mcpServers"] != nil && json.Unmarshal(file["mcpServers"], &servers) == nil
+	return json.Unmarshal(file["mcpServers"], &servers) == nil &&
+		!slices.ContainsFunc(keys, func(key string) bool { return file[key] != nil })
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
