@@ -36,11 +36,10 @@ func (w *writer) request(input []*schema.Message, options *model.Options) Reques
 			r.Messages = appendLine(r.Messages, line)
 		}
 	}
-	if w.wire == WireMessages {
-		for _, mark := range []int{len(r.Tools), len(r.Tools) + len(r.System), len(r.Tools) + len(r.System) + len(r.Messages)} {
-			if mark > 0 && !slices.Contains(r.Marks, mark) {
-				r.Marks = append(r.Marks, mark)
-			}
+	end := 0
+	for _, part := range [][]byte{r.Tools, r.System, r.Messages} {
+		if end += len(part); len(part) > 0 && w.wire == WireMessages {
+			r.Marks = append(r.Marks, end)
 		}
 	}
 	return r
