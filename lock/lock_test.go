@@ -306,9 +306,7 @@ func TestLockIsSafeForConcurrentUse(t *testing.T) {
 	var passed, blocked atomic.Int32
 	var workers sync.WaitGroup
 	for range 8 {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
+		workers.Go(func() {
 			for range 50 {
 				for _, doc := range docs {
 					if l.Filter(context.Background(), doc) {
@@ -319,7 +317,7 @@ func TestLockIsSafeForConcurrentUse(t *testing.T) {
 				}
 				_ = l.Reload()
 			}
-		}()
+		})
 	}
 	workers.Wait()
 	assert.Equal(t, int32(8*50*3), passed.Load())

@@ -176,16 +176,14 @@ func TestConcurrentEvents(t *testing.T) {
 	tel, observe := observing(otel.WithToolNames(), otel.WithContent())
 	var wait sync.WaitGroup
 	for i := range 8 {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
+		wait.Go(func() {
 			for j := range 50 {
 				name := fmt.Sprintf("tool_%d", i*j)
 				observe(context.Background(), &toolsearch.SearchEvent{Tool: "tool_search", Matches: []string{name}})
 				observe(context.Background(), &toolsearch.LoadEvent{Loaded: []string{name}, Refused: []string{name}})
 				observe(context.Background(), &toolsearch.FailureEvent{Part: "Source", Err: errBroken})
 			}
-		}()
+		})
 	}
 	wait.Wait()
 	assert.Len(t, tel.spans.GetSpans(), 400)

@@ -130,9 +130,7 @@ func saveConcurrently(t *testing.T, path string, storeOf func(search.VectorStore
 	var wait sync.WaitGroup
 	shared := search.NewFileStore(path, 0)
 	for worker := range 6 {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
+		wait.Go(func() {
 			s := storeOf(shared)
 			for n := range 20 {
 				key, vector := storeEntry(worker*20 + n)
@@ -141,7 +139,7 @@ func saveConcurrently(t *testing.T, path string, storeOf func(search.VectorStore
 				assert.NoError(t, err)
 				assert.Equal(t, [][]float32{vector}, got)
 			}
-		}()
+		})
 	}
 	wait.Wait()
 }

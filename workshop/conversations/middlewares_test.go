@@ -255,9 +255,7 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 			turn{Decide: func(r request) turn { return calling(name(r, "c", user)) }},
 			turn{Decide: func(r request) turn { return calling(name(r, "b", other)) }},
 			searching(`{"query":"edition"}`))
-		group.Add(1)
-		go func() {
-			defer group.Done()
+		group.Go(func() {
 			o := run()
 			assert.NoError(t, o.err, "run %d", i)
 			var saw []string
@@ -274,7 +272,7 @@ func testConcurrentVisibility[M adk.MessageType](t *testing.T, w way) {
 			assert.Equal(t, want, saw[:5], "what run %d saw", i)
 			assert.Len(t, strings.Fields(saw[5]), 2, "what run %d saw after a search that finds every tool", i)
 			assert.Contains(t, saw[5], user, "what run %d saw after a search that finds every tool", i)
-		}()
+		})
 	}
 	group.Wait()
 }

@@ -215,21 +215,18 @@ func testSessionOfConcurrentRuns[M adk.MessageType](t *testing.T, w way) {
 	var group sync.WaitGroup
 	for i, name := range names {
 		run := conversing(ctx, t, w, with(middlewares[i%2]), question, selecting(name), calling(name))
-		group.Add(2)
-		go func() {
-			defer group.Done()
+		group.Go(func() {
 			o := run()
 			assert.NoError(t, o.err, "run %d", i)
 			for call, r := range o.requests {
 				assert.Equal(t, call > 0, slices.Contains(r.ToolNames(), name), "run %d, call %d", i, call)
 			}
-		}()
-		go func() {
-			defer group.Done()
+		})
+		group.Go(func() {
 			text, err := json.Marshal(session)
 			assert.NoError(t, err)
 			assert.Contains(t, string(text), `"before"`)
-		}()
+		})
 	}
 	group.Wait()
 	assert.ElementsMatch(t, append(names, "before"), session.Loaded())

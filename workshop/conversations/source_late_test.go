@@ -81,14 +81,12 @@ func TestWaitingEndsWithTheRun(t *testing.T) {
 		middleware := newMiddleware[chat](t, config)
 		var group sync.WaitGroup
 		for range 3 {
-			group.Add(1)
-			go func() {
-				defer group.Done()
+			group.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 				defer cancel()
 				_, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
 				assert.ErrorIs(t, err, context.DeadlineExceeded, name)
-			}()
+			})
 		}
 		group.Wait()
 		close(release)

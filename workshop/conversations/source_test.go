@@ -449,11 +449,9 @@ func TestCallersAtTheSameTime(t *testing.T) {
 	var runs sync.WaitGroup
 	for i := range 60 {
 		caller := []string{"ann", "bob", ""}[i%3]
-		runs.Add(1)
-		go func() {
-			defer runs.Done()
+		runs.Go(func() {
 			assert.Equal(t, []string{weather, shared, caller + "_tool: Does", "same: Does it for " + caller, who, caller}, has(caller))
-		}()
+		})
 	}
 	runs.Wait()
 	built := s.indexed.Load()
@@ -478,8 +476,7 @@ func TestCallerHangs(t *testing.T) {
 		var runs sync.WaitGroup
 		for range 5 {
 			run := conversing(by("bob"), t, way{}, with(middleware), question)
-			runs.Add(1)
-			go func() { defer runs.Done(); checkAnnounced(t, run()) }()
+			runs.Go(func() { checkAnnounced(t, run()) })
 		}
 		start := time.Now()
 		checkAnnounced(t, converseOn(by("ann"), t, way{}, with(middleware), question), "x (1)", "x_who")
