@@ -114,7 +114,7 @@ func playProgram[M adk.MessageType](t *testing.T, p *program, w way, makes einoL
 	messages := append(slices.Clone(p.history), question...)
 	if p.interrupted {
 		runner := adk.NewTypedRunner(adk.TypedRunnerConfig[M]{Agent: newAgent(t, config), EnableStreaming: w.streaming,
-			CheckPointStore: &memoryStore{}})
+			CheckPointStore: &testtools.MemoryStore{}})
 		events = testtools.Must(drain(runner.Run(context.Background(), encoded[M](messages...), adk.WithCheckPointID("1"))))(t)
 		iterator, resumeErr := runner.Resume(context.Background(), "1")
 		require.NoError(t, resumeErr)

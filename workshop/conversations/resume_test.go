@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
@@ -27,20 +26,6 @@ import (
 )
 
 // Runs that are interrupted and resumed from a checkpoint.
-
-// memoryStore is a checkpoint store.
-type memoryStore struct{ sync.Map }
-
-func (s *memoryStore) Get(_ context.Context, id string) ([]byte, bool, error) {
-	data, saved := s.Load(id)
-	text, _ := data.([]byte)
-	return text, saved, nil
-}
-
-func (s *memoryStore) Set(_ context.Context, id string, data []byte) error {
-	s.Store(id, data)
-	return nil
-}
 
 // confirmTool interrupts at its call and runs at the resume.
 type confirmTool struct{ testtools.PlainTool }
@@ -195,7 +180,7 @@ func testResumeRemoves[M adk.MessageType](t *testing.T) {
 // restarting is a conversation of several agents over two processes.
 type restarting struct {
 	way
-	store   memoryStore
+	store   testtools.MemoryStore
 	session *toolsearch.Session // of the second process; nil means none
 }
 
