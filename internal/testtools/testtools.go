@@ -123,6 +123,17 @@ func (e *EchoTool) InvokableRun(_ context.Context, arguments string, _ ...tool.O
 	return fmt.Sprintf("%s ran with %s", e.Of.Name, arguments), nil
 }
 
+// ConfirmTool is an invokable tool that interrupts the run at its call, and runs at the resume.
+type ConfirmTool struct{ PlainTool }
+
+// InvokableRun implements tool.InvokableTool.
+func (*ConfirmTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
+	if was, _, _ := tool.GetInterruptState[any](ctx); !was {
+		return "", tool.Interrupt(ctx, "really?")
+	}
+	return "confirmed", nil
+}
+
 // MemoryStore is a store of checkpoints.
 type MemoryStore struct{ sync.Map }
 

@@ -128,8 +128,9 @@ var dropInTable = []program{
 	{name: "a tool that fails", dynamic: []tool.BaseTool{errorTool{testtools.InfoOnly{Of: takingNothing("cut_grass")}, mows}},
 		turns: []turn{searching(`{"query":"grass"}`), calling("cut_grass")}},
 	{name: "a tool that interrupts, and a resumption",
-		dynamic: append(testtools.NewsTools(), &confirmTool{testtools.PlainTool{Of: takingNothing("delete_all")}}), interrupted: true,
-		turns: []turn{selecting("get_weather,delete_all"), calling("delete_all"), calling("get_weather")}},
+		dynamic: append(testtools.NewsTools(),
+			&testtools.ConfirmTool{PlainTool: testtools.PlainTool{Of: takingNothing("delete_all")}}),
+		interrupted: true, turns: []turn{selecting("get_weather,delete_all"), calling("delete_all"), calling("get_weather")}},
 	{
 		name: "a tool both in `ToolsConfig` and in `DynamicTools`", static: testtools.EchoTools("get_weather: Mine"),
 		turns: []turn{calling("get_weather"), searching(`{"query":"weather"}`)},

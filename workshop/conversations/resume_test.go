@@ -27,16 +27,6 @@ import (
 
 // Runs that are interrupted and resumed from a checkpoint.
 
-// confirmTool interrupts at its call and runs at the resume.
-type confirmTool struct{ testtools.PlainTool }
-
-func (c *confirmTool) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
-	if was, _, _ := tool.GetInterruptState[any](ctx); !was {
-		return "", tool.Interrupt(ctx, "really?")
-	}
-	return "confirmed", nil
-}
-
 // restarted plays a conversation up to an interrupt, and goes on from a checkpoint with a new instance of everything,
 // over the second config. A last turn that says "done" is added.
 func restarted(t *testing.T, w way, c conversation, after toolsearch.Config, then ...turn) outcome {

@@ -204,7 +204,8 @@ func testPendingCalls[M adk.MessageType](t *testing.T) {
 }
 
 func confirming(name string) tool.BaseTool {
-	return &confirmTool{testtools.PlainTool{Of: &schema.ToolInfo{Name: name, Desc: "Asks before it does"}}}
+	info := &schema.ToolInfo{Name: name, Desc: "Asks before it does"}
+	return &testtools.ConfirmTool{PlainTool: testtools.PlainTool{Of: info}}
 }
 
 // Loaded tools survive whatever happens to the history.

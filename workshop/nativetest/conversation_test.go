@@ -48,17 +48,7 @@ func catalog() []tool.BaseTool {
 	deleteAll := &schema.ToolInfo{
 		Name: "delete_all", Desc: "Deletes everything", ParamsOneOf: schema.NewParamsOneOfByParams(map[string]*schema.ParameterInfo{}),
 	}
-	return append(testtools.NewsTools()[:4], &confirm{testtools.PlainTool{Of: deleteAll}})
-}
-
-// confirm is a tool without parameters that interrupts the run at its first call.
-type confirm struct{ testtools.PlainTool }
-
-func (confirm) InvokableRun(ctx context.Context, _ string, _ ...tool.Option) (string, error) {
-	if was, _, _ := tool.GetInterruptState[any](ctx); !was {
-		return "", tool.Interrupt(ctx, "really?")
-	}
-	return "confirmed", nil
+	return append(testtools.NewsTools()[:4], &testtools.ConfirmTool{PlainTool: testtools.PlainTool{Of: deleteAll}})
 }
 
 // setup is everything needed to run an agent.
