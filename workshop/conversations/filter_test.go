@@ -249,17 +249,16 @@ func TestFilterOfASingleTool(t *testing.T) {
 }
 
 func TestFilterThatPanicsIsReported(t *testing.T) {
-	var failures []string
+	var failures []*toolsearch.FailureEvent
 	config := toolsearch.Config{
-		Filter: func(_ context.Context, doc toolsearch.Document) bool { return map[string]func() bool{}[doc.Name]() },
-		OnEvent: func(_ context.Context, e toolsearch.Event) {
-			if failure, ok := e.(*toolsearch.FailureEvent); ok {
-				failures = append(failures, failure.Part+": "+failure.Err.Error())
-			}
-		},
+		Filter:  func(_ context.Context, doc toolsearch.Document) bool { return map[string]func() bool{}[doc.Name]() },
+		OnEvent: hearing(&failures),
 	}
 	running(t, way{}, config)(calling("get_weather"))
-	assert.Equal(t, []string{"Filter: toolsearch: Filter panic: runtime error: invalid memory address or nil pointer dereference"}, failures)
+	require.Len(t, failures, 1)
+	assert.Equal(t, "Filter", failures[0].Part)
+	assert.EqualError(t, failures[0].Err,
+		"toolsearch: Filter panic: runtime error: invalid memory address or nil pointer dereference")
 }
 
 func TestFilterTools(t *testing.T) {
