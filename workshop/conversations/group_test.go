@@ -25,19 +25,16 @@ import (
 
 // These tests give the tools of several servers to an agent.
 
-// fileTools and memoryTools are the tools of two servers whose names say nothing of the server.
+// fileTools are the tools of a server whose names say nothing of the server.
 func fileTools() []tool.BaseTool {
 	return testtools.EchoTools("read_file: Reads a file", "search: Searches for files")
-}
-
-func memoryTools() []tool.BaseTool {
-	return testtools.EchoTools("open_nodes: Reads what is remembered", "search_nodes: Searches what is remembered")
 }
 
 func twoServers() []toolsearch.Group {
 	return []toolsearch.Group{
 		{Name: "filesystem", Description: "Files of the project", Tools: fileTools()},
-		{Name: "memory", Tools: memoryTools()},
+		{Name: "memory", Tools: testtools.EchoTools(
+			"open_nodes: Reads what is remembered", "search_nodes: Searches what is remembered")},
 	}
 }
 
@@ -127,13 +124,6 @@ func TestPrefix(t *testing.T) {
 			history: changed(searchedBefore(`{"matches":["b__stream"]}`), func(m *message) { m.ToolName = "" }),
 			saw:     []string{"tool_search b__stream"}},
 	})
-}
-
-func prefixedDeletes() []toolsearch.Group {
-	return []toolsearch.Group{
-		{Name: "a", Tools: []tool.BaseTool{confirming("delete_all")}, Prefix: true},
-		{Name: "b", Tools: testtools.EchoTools("delete_all: Deletes"), Prefix: true},
-	}
 }
 
 // A name that MCP allows and providers refuse is shown under another, which the name alone decides. The

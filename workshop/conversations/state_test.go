@@ -324,13 +324,12 @@ func namesOfResults(o outcome) (names []string) {
 
 // A request has one reminder. It is current, and it stays at its place.
 func TestReminders(t *testing.T) {
-	user := func(text string) message { return userSays(text) }
 	ours := func(text string) message {
 		return message{Role: toolsearchtest.User, Text: text, Extra: map[string]any{"_toolsearch_reminder": "tool_search"}}
 	}
 	stale := strings.Replace(newsReminder, "get_weather", "get_the_weather", 1)
 	einos := "<available-deferred-tools>\nget_the_weather\nsend_mail\n</available-deferred-tools>"
-	hi := user("Hi")
+	hi := userSays("Hi")
 	tests := []struct {
 		name    string
 		history []message
@@ -339,16 +338,16 @@ func TestReminders(t *testing.T) {
 	}{
 		{"no reminder", []message{hi}, 0, 3},
 		{"current, marked", []message{ours(newsReminder), hi}, 0, 3},
-		{"current, without the mark", []message{user(newsReminder), hi}, 0, 3},
+		{"current, without the mark", []message{userSays(newsReminder), hi}, 0, 3},
 		{"stale, marked", []message{ours(stale), hi}, 0, 3},
-		{"stale, without the mark", []message{user(stale), hi}, 0, 3},
-		{"stale, in the second place", []message{hi, user(stale)}, 1, 3},
-		{"two reminders", []message{user(newsReminder), hi, ours(newsReminder)}, 0, 3},
-		{"stale and current", []message{user(stale), hi, ours(newsReminder)}, 0, 3},
-		{"a reminder of Eino's own package", []message{user(einos), hi}, 0, 3},
+		{"stale, without the mark", []message{userSays(stale), hi}, 0, 3},
+		{"stale, in the second place", []message{hi, userSays(stale)}, 1, 3},
+		{"two reminders", []message{userSays(newsReminder), hi, ours(newsReminder)}, 0, 3},
+		{"stale and current", []message{userSays(stale), hi, ours(newsReminder)}, 0, 3},
+		{"a reminder of Eino's own package", []message{userSays(einos), hi}, 0, 3},
 		{"marked, with another text", []message{ours("<available-deferred-tools>..."), hi}, 0, 3},
-		{"a user mentions the tag", []message{user("What is <available-deferred-tools>?"), hi}, 0, 4},
-		{"a user's text begins with the tag", []message{user("<available-deferred-tools> is what?"), hi}, 0, 4},
+		{"a user mentions the tag", []message{userSays("What is <available-deferred-tools>?"), hi}, 0, 4},
+		{"a user's text begins with the tag", []message{userSays("<available-deferred-tools> is what?"), hi}, 0, 4},
 	}
 	var table []conversation
 	for _, tt := range tests {

@@ -549,6 +549,7 @@ func TestTypesOfMetaTools(t *testing.T) { everyWay(t, testTypesOfMetaTools) }
 
 func testTypesOfMetaTools(t *testing.T, w way) {
 	names, search := `{"tool_names":["send_mail"]}`, callTool("tool_search", `{"query":"mail","regex_pattern":"mail"}`)
+	prefixed := []toolsearch.Group{{Name: "b", Tools: testtools.EchoTools("delete_all: Deletes"), Prefix: true}}
 	for _, tt := range []struct {
 		config toolsearch.Config
 		turns  []turn
@@ -562,7 +563,7 @@ func testTypesOfMetaTools(t *testing.T, w way) {
 		{using(toolsearch.ProtocolSearchAdd), []turn{callTool("search_tools", `{"query":"mail"}`), callTool("add_tool", names),
 			calling("show_all_tools"), callTool("remove_tool", names)},
 			[]string{"search_tools ToolSearch", "add_tool AddTool", "show_all_tools ShowAllTools", "remove_tool RemoveTool"}},
-		{toolsearch.Config{Groups: prefixedDeletes()}, []turn{calling("b__delete_all")}, []string{"b__delete_all EchoTool"}},
+		{toolsearch.Config{Groups: prefixed}, []turn{calling("b__delete_all")}, []string{"b__delete_all EchoTool"}},
 	} {
 		var got []string
 		ctx := callbacks.InitCallbacks(context.Background(), nil, callbacks.NewHandlerBuilder().
