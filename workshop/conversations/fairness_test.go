@@ -516,11 +516,7 @@ func TestReminderHasTheWordsOfQuestions(t *testing.T) {
 		needed, said := 0, 0.0
 		for i := 0; i < len(queries); i += 1 + len(queries)/250 { // a few hundred say as much as all
 			q := queries[i]
-			ctx, _, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
-			require.NoError(t, err)
-			_, state, err := middleware.BeforeModelRewriteState(ctx,
-				&adk.ChatModelAgentState{Messages: []*schema.Message{schema.UserMessage(q.Text)}}, nil)
-			require.NoError(t, err)
+			reminder := reminderFor(t, middleware, q.Text)
 			words, seen := wordsOf(q.Text), make(map[string]bool)
 			for _, group := range q.Groups {
 				server := servers[group[0]]
@@ -529,7 +525,7 @@ func TestReminderHasTheWordsOfQuestions(t *testing.T) {
 				}
 				seen[server] = true
 				needed++
-				_, line, _ := strings.Cut(state.Messages[0].Content, "\n"+server+" (")
+				_, line, _ := strings.Cut(reminder, "\n"+server+" (")
 				line, _, _ = strings.Cut(server+" "+line, "\n")
 				for word := range wordsOf(line) {
 					if words[word] && 10*asking[word] <= len(queries) {

@@ -350,6 +350,15 @@ func agentOver[M adk.MessageType](t *testing.T, config toolsearch.Config) *adk.T
 	return with(newMiddleware[M](t, config))
 }
 
+// rewritten returns what a middleware makes of the state before a model call.
+func rewritten[M adk.MessageType](ctx context.Context, t testing.TB, middleware adk.TypedChatModelAgentMiddleware[M],
+	state *adk.TypedChatModelAgentState[M]) *adk.TypedChatModelAgentState[M] {
+	t.Helper()
+	_, next, err := middleware.BeforeModelRewriteState(ctx, state, nil)
+	require.NoError(t, err)
+	return next
+}
+
 // converse runs an agent on one question. A last turn that says "done" is added.
 func converse[M adk.MessageType](t *testing.T, w way, config *adk.TypedChatModelAgentConfig[M], turns ...turn) outcome {
 	t.Helper()

@@ -31,13 +31,15 @@ func leadOf(text string) string { return strings.SplitN(text+"\n\n", "\n", 3)[1]
 // reminderOf returns the reminder that a model gets at its first call.
 func reminderOf(t testing.TB, config toolsearch.Config) string {
 	t.Helper()
-	ctx := context.Background()
-	middleware := newMiddleware[chat](t, config)
-	ctx, _, err := middleware.BeforeAgent(ctx, &adk.ChatModelAgentContext{})
+	return reminderFor(t, newMiddleware[chat](t, config), "Hi")
+}
+
+// reminderFor is reminderOf in a run on a question.
+func reminderFor(t testing.TB, middleware adk.ChatModelAgentMiddleware, question string) string {
+	t.Helper()
+	ctx, _, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
-	_, state, err := middleware.BeforeModelRewriteState(ctx,
-		&adk.ChatModelAgentState{Messages: []*schema.Message{schema.UserMessage("Hi")}}, nil)
-	require.NoError(t, err)
+	state := rewritten(ctx, t, middleware, &adk.ChatModelAgentState{Messages: encoded[chat](userSays(question))})
 	if len(state.Messages) == 1 {
 		return ""
 	}
@@ -350,19 +352,16 @@ func testReminderMoves[M adk.MessageType](t *testing.T) {
 		middleware := newMiddleware[M](t, toolsearch.Config{Reminder: toolsearch.ReminderConfig{Position: position}})
 		state := &adk.TypedChatModelAgentState[M]{Messages: encoded[M](systemSays(quote), userSays("Q"))}
 		for range 2 {
-			_, next, err := middleware.BeforeModelRewriteState(context.Background(), state, nil)
-			require.NoError(t, err)
-			own, rest, _ := strings.Cut(requestOf(next.Messages).Messages[0].Text, "\n\n<available-deferred-tools>\nLoad")
+			state = rewritten(context.Background(), t, middleware, state)
+			own, rest, _ := strings.Cut(requestOf(state.Messages).Messages[0].Text, "\n\n<available-deferred-tools>\nLoad")
 			assert.Equal(t, quote, own)
 			assert.Equal(t, position == toolsearch.ReminderInstruction, rest != "", "a reminder")
-			state = next
 		}
 	}
 
-	messages := encoded[M](systemSays("S"), userSays("Q1"),
-		modelSays("A"), userSays("Q2"))
 	const first, last, inSystem = toolsearch.ReminderFirst, toolsearch.ReminderLast, toolsearch.ReminderInstruction
-	state := &adk.TypedChatModelAgentState[M]{Messages: messages}
+	state := &adk.TypedChatModelAgentState[M]{
+		Messages: encoded[M](systemSays("S"), userSays("Q1"), modelSays("A"), userSays("Q2"))}
 	for i, step := range []struct {
 		position toolsearch.ReminderPosition
 		disabled bool
@@ -375,10 +374,8 @@ func testReminderMoves[M adk.MessageType](t *testing.T) {
 	} {
 		middleware := newMiddleware[M](t, toolsearch.Config{Reminder: toolsearch.ReminderConfig{Position: step.position,
 			Disabled: step.disabled}})
-		_, next, err := middleware.BeforeModelRewriteState(context.Background(), state, nil)
-		require.NoError(t, err, "step %d", i)
-		assert.Equal(t, step.want, reminderAt(requestOf(next.Messages)), "step %d", i)
-		state = next
+		state = rewritten(context.Background(), t, middleware, state)
+		assert.Equal(t, step.want, reminderAt(requestOf(state.Messages)), "step %d", i)
 	}
 }
 
@@ -427,10 +424,8 @@ func testOddSystem[M adk.MessageType](t *testing.T, parts, empty M) {
 	} {
 		state := &adk.TypedChatModelAgentState[M]{Messages: tt.messages}
 		for range 3 {
-			_, next, err := middleware.BeforeModelRewriteState(context.Background(), state, nil)
-			require.NoError(t, err, tt.name)
-			assert.Equal(t, tt.want, reminderAt(requestOf(next.Messages)), tt.name)
-			state = next
+			state = rewritten(context.Background(), t, middleware, state)
+			assert.Equal(t, tt.want, reminderAt(requestOf(state.Messages)), tt.name)
 		}
 	}
 }
@@ -516,16 +511,13 @@ func FuzzReminder(f *testing.F) {
 
 func checkReminder[M adk.MessageType](t *testing.T, names []string) {
 	t.Helper()
-	ctx := context.Background()
 	var tools []tool.BaseTool
 	for _, name := range names {
 		tools = append(tools, &testtools.PlainTool{Of: &schema.ToolInfo{Name: name}})
 	}
 	middleware := newMiddleware[M](t, toolsearch.Config{DynamicTools: tools})
 	before := func(messages []M) []M {
-		_, state, err := middleware.BeforeModelRewriteState(ctx, &adk.TypedChatModelAgentState[M]{Messages: messages}, nil)
-		require.NoError(t, err)
-		return state.Messages
+		return rewritten(context.Background(), t, middleware, &adk.TypedChatModelAgentState[M]{Messages: messages}).Messages
 	}
 	messages := before([]M{toolsearchtest.Encode[M](userSays("What is new?"))})
 	require.Len(t, messages, 2, "the reminder and the question")

@@ -196,8 +196,7 @@ func testPendingCalls[M adk.MessageType](t *testing.T) {
 		toolSays("s", "tool_search", `{"matches":["list_stocks","get_forecast"]}`),
 	)}
 	for _, want := range []string{"get_weather list_stocks", "list_stocks get_forecast"} {
-		_, next, err := middleware.BeforeModelRewriteState(context.Background(), state, nil)
-		require.NoError(t, err)
+		next := rewritten(context.Background(), t, middleware, state)
 		assert.Equal(t, want, strings.Join(namesOf(next.ToolInfos), " "))
 		state.Messages = append(state.Messages, encoded[M](toolSays("w", "get_weather", "sunny"))...)
 	}
