@@ -195,11 +195,7 @@ func sightOf(m message, verbatim bool) (lines []string) {
 		lines = append(lines, who+": "+m.Text)
 	}
 	if m.Native {
-		var found []string
-		for _, info := range m.Found {
-			found = append(found, info.Name)
-		}
-		lines = append(lines, who+": natively "+listed(found))
+		lines = append(lines, who+": natively "+listed(namesOf(m.Found)))
 	}
 	for _, c := range m.Calls {
 		lines = append(lines, fmt.Sprintf("a call of %s with %s", c.Name, c.Arguments))
