@@ -13,7 +13,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
@@ -348,12 +347,12 @@ func FuzzArguments(f *testing.F) {
 	for _, t := range tools {
 		known[testtools.MustInfo(f, t).Name] = true
 	}
-	catalog, err := toolsearch.NewCatalog(ctx, tools, nil)
-	require.NoError(f, err)
-	ours := catalog.Tool()
+	ours := testtools.Must(toolsearch.NewCatalog(ctx, tools, nil))(f).Tool()
 	// The result for a chat model is a text. It becomes a native result before the model call.
-	chat := searchToolOf[chat](f, tools).(tool.InvokableTool)
-	agentic := searchToolOf[agentic](f, tools).(tool.EnhancedInvokableTool)
+	native := toolsearch.Config{DynamicTools: tools, UseModelToolSearch: true,
+		Reminder: toolsearch.ReminderConfig{Disabled: true}} // without a list of names the help is that of Catalog.Tool
+	chat := searchToolOf[chat](f, native).(tool.InvokableTool)
+	agentic := searchToolOf[agentic](f, native).(tool.EnhancedInvokableTool)
 	f.Fuzz(func(t *testing.T, arguments string) {
 		text, err := ours.InvokableRun(ctx, arguments)
 		require.NoError(t, err)
@@ -372,24 +371,8 @@ func FuzzArguments(f *testing.F) {
 			assert.Empty(t, matches)
 			return
 		}
-		names := []string{}
-		for _, info := range found.Tools {
-			names = append(names, info.Name)
-		}
-		assert.Equal(t, names, matches, "the native result, and the text")
+		assert.Equal(t, namesOf(found.Tools), matches, "the native result, and the text")
 	})
-}
-
-// searchToolOf returns the search tool that an agent gets under a native protocol.
-func searchToolOf[M adk.MessageType](t testing.TB, tools []tool.BaseTool) tool.BaseTool {
-	t.Helper()
-	middleware := newMiddleware[M](t, toolsearch.Config{
-		DynamicTools: tools, UseModelToolSearch: true,
-		Reminder: toolsearch.ReminderConfig{Disabled: true}, // without a list of names the help is that of Catalog.Tool
-	})
-	_, runCtx, err := middleware.BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	return runCtx.Tools[0]
 }
 
 // checkAnswerText checks an answer of tool_search and returns its matches.

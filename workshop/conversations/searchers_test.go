@@ -28,9 +28,15 @@ import (
 // searchTool returns tool_search of a middleware. Each call of the tool is a run of its own.
 func searchTool(t *testing.T, config toolsearch.Config) tool.InvokableTool {
 	t.Helper()
-	_, runCtx, err := newMiddleware[chat](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
+	return searchToolOf[chat](t, config).(tool.InvokableTool)
+}
+
+// searchToolOf is searchTool for agents of either message type.
+func searchToolOf[M adk.MessageType](t testing.TB, config toolsearch.Config) tool.BaseTool {
+	t.Helper()
+	_, runCtx, err := newMiddleware[M](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
 	require.NoError(t, err)
-	return runCtx.Tools[0].(tool.InvokableTool)
+	return runCtx.Tools[0]
 }
 
 // as is the context of a user who may have the tools with these names.
@@ -167,9 +173,7 @@ func eventOf(t *testing.T, ctx context.Context, config toolsearch.Config, argume
 	var events []*toolsearch.SearchEvent
 	config.DynamicTools = testtools.NewsTools()
 	config.OnEvent = hearing(&events)
-	_, runCtx, err := newMiddleware[chat](t, config).BeforeAgent(context.Background(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	text, err := runCtx.Tools[0].(tool.InvokableTool).InvokableRun(ctx, arguments)
+	text, err := searchTool(t, config).InvokableRun(ctx, arguments)
 	require.Len(t, events, 1)
 	assert.Equal(t, len(events[0].Matches) > 0, events[0].Tokens > 0, "tokens of what was found")
 	events[0].Duration, events[0].Tokens = 0, 0 // no test asserts a time
