@@ -1,14 +1,12 @@
 package toolsearch_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -262,31 +260,23 @@ func TestRanking(t *testing.T) {
 	folder := filepath.Join("testdata", "ranking")
 	catalog := testtools.Must(eval.LoadCatalog(filepath.Join(folder, "tools.jsonl")))(t)
 	for _, tool := range services.Tools() {
-		info := testtools.Must(tool.Info(t.Context()))(t)
-		catalog.Tools = append(catalog.Tools, info)
+		catalog.Tools = append(catalog.Tools, testtools.MustInfo(t, tool))
 	}
 	queries := testtools.Must(eval.LoadQueries(filepath.Join(folder, "queries.jsonl")))(t)
 	for _, searcher := range rankingSearchers {
 		t.Run(searcher.name, func(t *testing.T) {
-			report, err := eval.Run(t.Context(), catalog, queries, eval.Options{
-				Index: searcher.index, Depth: len(catalog.Tools), Resamples: -1,
-			})
-			require.NoError(t, err)
+			options := eval.Options{Index: searcher.index, Depth: len(catalog.Tools), Resamples: -1}
+			report := testtools.Must(eval.Run(t.Context(), catalog, queries, options))(t)
 			got := rankingText(report, len(catalog.Tools))
-			golden := filepath.Join(folder, searcher.name+".golden")
-			if *update {
-				require.NoError(t, os.WriteFile(golden, got, 0o666))
-			}
-			want := testtools.Must(os.ReadFile(golden))(t)
-			reportLines(t, golden, got, want)
+			testtools.Golden(t, filepath.Join(folder, searcher.name+".golden"), got, *update)
 		})
 	}
 }
 
 // rankingText returns a table of kinds and a line for each query. The line has the rank of the
 // wanted tool, or "-" if the tool was not found, and the tool that was found first.
-func rankingText(report *eval.Report, tools int) []byte {
-	var text bytes.Buffer
+func rankingText(report *eval.Report, tools int) string {
+	var text strings.Builder
 	fmt.Fprintf(&text, "%d tools, %d queries\n\n", tools, len(report.Queries))
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "kind\tqueries\trecall@1\trecall@5\tMRR")
@@ -318,14 +308,5 @@ func rankingText(report *eval.Report, tools int) []byte {
 		}
 		fmt.Fprintln(&text)
 	}
-	return text.Bytes()
-}
-
-// reportLines shows the lines in which a golden file differs.
-func reportLines(t *testing.T, golden string, got, want []byte) {
-	t.Helper()
-	is, was := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
-	assert.Empty(t, linesBeyond(is, was), "%s: new lines", golden)
-	assert.Empty(t, linesBeyond(was, is), "%s: missing lines; go test -run Ranking -update . rewrites the file", golden)
-	assert.True(t, bytes.Equal(got, want), "%s: the order of the lines", golden)
+	return text.String()
 }
