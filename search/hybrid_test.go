@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -43,12 +44,7 @@ func scoredHits(scores ...float64) (hits []search.Hit) {
 			hits = append(hits, search.Hit{Doc: i, Score: score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b search.Hit) int {
-		if a.Score > b.Score {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(hits, func(a, b search.Hit) int { return cmp.Compare(b.Score, a.Score) })
 	return hits
 }
 
