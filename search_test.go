@@ -158,8 +158,7 @@ func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
 	for i, name := range names {
 		infos[i] = &schema.ToolInfo{Name: name}
 	}
-	catalog := testtools.Must(toolsearch.NewCatalogFromInfos(context.Background(), infos, nil))(t)
-	return catalog
+	return testtools.Must(toolsearch.NewCatalogFromInfos(context.Background(), infos, nil))(t)
 }
 
 // Explain says which demand of a query a tool does not meet, whichever searcher the catalog has.

@@ -49,8 +49,7 @@ func npmFile(t *testing.T, folder string) (file *File, memory string) {
 	require.NoError(t, err)
 	path := filepath.Join(folder, "mcp.json")
 	require.NoError(t, os.WriteFile(path, text, 0o600))
-	file = testtools.Must(ReadFile(path))(t)
-	return file, memory
+	return testtools.Must(ReadFile(path))(t), memory
 }
 
 // converse runs an agent whose model plays turns, and returns what the model was shown.
@@ -75,8 +74,7 @@ func answer(requests []toolsearchtest.Request) string {
 
 // realFolder returns a folder by its real path: the filesystem server allows no other.
 func realFolder(t *testing.T) string {
-	folder := testtools.Must(filepath.EvalSymlinks(t.TempDir()))(t)
-	return folder
+	return testtools.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 }
 
 // The groups' names are namespaces, the servers get their own names of the tools, and no error ends the run.

@@ -111,12 +111,11 @@ func TestToolNamesAreBounded(t *testing.T) {
 func TestRankWithoutARunner(t *testing.T) {
 	tel, observe := observing()
 	middleware := testtools.Must(toolsearch.New(t.Context(), &toolsearch.Config{DynamicTools: testtools.NewsTools(), OnEvent: observe}))(t)
-	agent, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
+	agent := testtools.Must(adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 		Name: "reporter", Description: "Tells the news", Handlers: []adk.ChatModelAgentMiddleware{middleware},
 		Model: toolsearchtest.NewModel[*schema.Message](searching("mail weather"), searching("select:send_mail"),
 			toolsearchtest.CallTool("send_mail", "{}"), toolsearchtest.Say("done")),
-	})
-	require.NoError(t, err)
+	}))(t)
 	ctx := callbacks.InitCallbacks(t.Context(), nil, otel.Handler(tel.options()...))
 	events := agent.Run(ctx, &adk.AgentInput{Messages: []*schema.Message{schema.UserMessage("What is new?")}})
 	for event, ok := events.Next(); ok; event, ok = events.Next() {

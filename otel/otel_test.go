@@ -121,12 +121,11 @@ func converse[M adk.MessageType](t *testing.T, tel *telemetry, options ...otel.O
 
 func play[M adk.MessageType](t *testing.T, tel *telemetry, middleware adk.TypedChatModelAgentMiddleware[M], handlers []callbacks.Handler, turns ...toolsearchtest.Turn) {
 	t.Helper()
-	agent, err := adk.NewTypedChatModelAgent(context.Background(), &adk.TypedChatModelAgentConfig[M]{
+	agent := testtools.Must(adk.NewTypedChatModelAgent(context.Background(), &adk.TypedChatModelAgentConfig[M]{
 		Name: "reporter", Description: "Tells the news",
 		Model:    toolsearchtest.NewModel[M](append(turns, toolsearchtest.Say("done"))...),
 		Handlers: []adk.TypedChatModelAgentMiddleware[M]{middleware},
-	})
-	require.NoError(t, err)
+	}))(t)
 	ctx, span := tel.tracers.Tracer("program").Start(context.Background(), "invoke_agent reporter")
 	defer span.End()
 	question := toolsearchtest.Encode[M](toolsearchtest.Message{Role: toolsearchtest.User, Text: "What is new?"})

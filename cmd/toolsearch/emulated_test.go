@@ -35,13 +35,11 @@ func library(t *testing.T) []search.Document {
 			argument: {Type: schema.String, Desc: about},
 		})}
 	}
-	docs, err := search.Documents([]*schema.ToolInfo{
+	return testtools.Must(search.Documents([]*schema.ToolInfo{
 		info("find_book", "Finds a title", "author", "who wrote it"),
 		info("getFine", "What a reader owes for a Book", "reader", "a number"),
 		info("renew", "Keeps it longer", "loan", "which book"),
-	}, nil)
-	require.NoError(t, err)
-	return docs
+	}, nil))(t)
 }
 
 func foundBy(t *testing.T, index search.Indexer, text string) (names []string, hits []search.Hit) {

@@ -369,8 +369,7 @@ func TestManual(t *testing.T) {
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+/[\w-]+/`).FindString(line)
 	require.NotEmpty(t, address)
 	ask := func(method, path, body string) (int, string) {
-		request, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(body))
-		require.NoError(t, err)
+		request := testtools.Must(http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(body)))(t)
 		if method == "HOST" {
 			request.Method, request.Host = "GET", "evil.example"
 		}

@@ -354,16 +354,13 @@ func FuzzArguments(f *testing.F) {
 	chat := searchToolOf[chat](f, native).(tool.InvokableTool)
 	agentic := searchToolOf[agentic](f, native).(tool.EnhancedInvokableTool)
 	f.Fuzz(func(t *testing.T, arguments string) {
-		text, err := ours.InvokableRun(ctx, arguments)
-		require.NoError(t, err)
+		text := testtools.Must(ours.InvokableRun(ctx, arguments))(t)
 		again, _ := ours.InvokableRun(ctx, arguments)
 		assert.Equal(t, text, again, "the same arguments")
 		matches := checkAnswerText(t, text, known)
-		answer, err := chat.InvokableRun(ctx, arguments)
-		require.NoError(t, err)
+		answer := testtools.Must(chat.InvokableRun(ctx, arguments))(t)
 		assert.Equal(t, text, answer, "for a chat model")
-		result, err := agentic.InvokableRun(ctx, &schema.ToolArgument{Text: arguments})
-		require.NoError(t, err)
+		result := testtools.Must(agentic.InvokableRun(ctx, &schema.ToolArgument{Text: arguments}))(t)
 		require.Len(t, result.Parts, 1)
 		found := result.Parts[0].ToolSearchResult
 		if found == nil { // the arguments stand for a call that could not be run

@@ -396,8 +396,7 @@ func (s *server) locked(t *testing.T, onBlocked func(context.Context, lock.Findi
 	t.Helper()
 	path := filepath.Join(t.TempDir(), lock.FileName)
 	s.approve(t, path)
-	l := testtools.Must(lock.Open(path, onBlocked))(t)
-	return l, path
+	return testtools.Must(lock.Open(path, onBlocked))(t), path
 }
 
 // written returns all that a model was given, as text.

@@ -113,12 +113,11 @@ func TestCatalogNeverChanges(t *testing.T) {
 	assert.Equal(t, want, got, "what the model gets after the Config has changed")
 
 	infos := dynamicInfos()
-	catalog, err := toolsearch.NewCatalogFromInfos(ctx, infos,
+	catalog := testtools.Must(toolsearch.NewCatalogFromInfos(ctx, infos,
 		&toolsearch.CatalogOptions{Index: func(ctx context.Context, docs []toolsearch.Document) (search.Searcher, error) {
 			defer clear(docs)
 			return toolsearch.Keyword(ctx, slices.Clone(docs))
-		}})
-	require.NoError(t, err)
+		}}))(t)
 	for _, info := range infos {
 		info.Name, info.Desc = "changed", "changed"
 	}

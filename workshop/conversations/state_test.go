@@ -418,11 +418,9 @@ func otherMiddlewares[M adk.MessageType]() map[string]func(t *testing.T) adk.Typ
 			for range 10 {
 				summarizer.Play(say("<summary>\nMuch was said.\n<all_user_messages>\n- as the model tells it\n</all_user_messages>\n</summary>"))
 			}
-			middleware, err := summarization.NewTyped(ctx, &summarization.TypedConfig[M]{
+			return testtools.Must(summarization.NewTyped(ctx, &summarization.TypedConfig[M]{
 				Model: summarizer, Trigger: &summarization.TriggerCondition{ContextMessages: 3},
-			})
-			require.NoError(t, err)
-			return middleware
+			}))(t)
 		},
 		"reduction that cuts every result short": reducing(reduction.TypedConfig[M]{
 			Backend: filesystem.NewInMemoryBackend(), MaxLengthForTrunc: 10, SkipClear: true}),

@@ -390,10 +390,9 @@ func testAnchoredAgents[M adk.MessageType](t *testing.T, a adapter[M]) {
 	ctx, history := toolsearch.WithLoaded(context.Background()), []M(nil)
 	for range 2 {
 		history = append(history, input[M](s)...)
-		events, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
+		events := testtools.Must(drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
 			c.Handlers = append(c.Handlers, testtools.Must(toolsearch.NewTyped[M](ctx, &anchoring))(t))
-		}).Run(ctx, history))
-		require.NoError(t, err)
+		}).Run(ctx, history)))(t)
 		history = append(history, inCallOrder(events)...)
 		anchoring.DynamicTools = testtools.EchoTools("hide: Hides", "seek: Seeks")
 	}
@@ -418,10 +417,9 @@ func testAnchoredAgentsInTurn[M adk.MessageType](t *testing.T, a adapter[M]) {
 		for i := range 2 * n {
 			history := &histories[i%n]
 			*history = append(*history, input[M](s)...)
-			said, err := drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
+			said := testtools.Must(drain(newRunner(t, a.model(t, server), s, func(c *adk.TypedChatModelAgentConfig[M]) {
 				c.Instruction = fmt.Sprint("Be number ", i%n)
-			}).Run(ctx, *history))
-			require.NoError(t, err)
+			}).Run(ctx, *history)))(t)
 			*history = append(*history, said...)
 		}
 		for i := range n {

@@ -10,8 +10,8 @@ import (
 	"github.com/cloudwego/eino/adk/middlewares/reduction"
 	"github.com/cloudwego/eino/adk/middlewares/summarization"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 	"github.com/eino-toolsearch/toolsearch/toolsearchtest"
 	"github.com/eino-toolsearch/toolsearch/workshop/nativetest/provider"
 )
@@ -58,17 +58,13 @@ func summarizer[M adk.MessageType](t *testing.T) adk.TypedChatModelAgentMiddlewa
 	for range 10 {
 		model.Play(toolsearchtest.Say("<summary>\nMuch was said.\n</summary>"))
 	}
-	middleware, err := summarization.NewTyped(context.Background(), &summarization.TypedConfig[M]{
+	return testtools.Must(summarization.NewTyped(context.Background(), &summarization.TypedConfig[M]{
 		Model: model, Trigger: &summarization.TriggerCondition{ContextMessages: 4},
-	})
-	require.NoError(t, err)
-	return middleware
+	}))(t)
 }
 
 func reducer[M adk.MessageType](t *testing.T) adk.TypedChatModelAgentMiddleware[M] {
-	middleware, err := reduction.NewTyped(context.Background(), &reduction.TypedConfig[M]{
+	return testtools.Must(reduction.NewTyped(context.Background(), &reduction.TypedConfig[M]{
 		SkipTruncation: true, MaxTokensForClear: 1, ClearRetentionSuffixLimit: 1,
-	})
-	require.NoError(t, err)
-	return middleware
+	}))(t)
 }
