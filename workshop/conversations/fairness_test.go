@@ -283,17 +283,9 @@ func frequentWords(catalog *eval.Catalog) []string {
 			}
 		}
 	}
-	words := make([]string, 0, len(counts))
-	for word := range counts {
-		words = append(words, word)
-	}
-	slices.SortFunc(words, func(a, b string) int {
-		if counts[a] != counts[b] {
-			return counts[b] - counts[a]
-		}
-		return strings.Compare(a, b)
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
 	})
-	return words
 }
 
 // A namespace gets at most MaxPerNamespace places of a result while other namespaces match. The
