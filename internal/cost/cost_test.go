@@ -34,12 +34,6 @@ func replayed(t *testing.T, tools []*schema.ToolInfo, config toolsearch.Config, 
 	return testtools.Must(Replay(t.Context(), tools, config, wire, c))(t, "%s, %v", wire, config.Protocol)
 }
 
-// compared returns the report on conversations with the tools.
-func compared(t *testing.T, tools []*schema.ToolInfo, p *Provider, shapes []Shape) *Report {
-	t.Helper()
-	return testtools.Must(Compare(t.Context(), tools, p, shapes))(t)
-}
-
 // words is a text of n tokens.
 func words(n int) string { return strings.Repeat(" aaa", n) }
 
@@ -353,7 +347,8 @@ func TestCompareWithFewCallableTools(t *testing.T) {
 	}
 	_, ok := argumentsFor(tools[0])
 	require.False(t, ok, "a tool that no example can call")
-	assert.False(t, compared(t, tools, provider(t, "none"), Shapes[:1]).Take()[0].All)
+	report := testtools.Must(Compare(t.Context(), tools, provider(t, "none"), Shapes[:1]))(t)
+	assert.False(t, report.Take()[0].All)
 }
 
 // The way to take is the simplest that costs at most 5 % more than the cheapest.
