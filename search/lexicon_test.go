@@ -217,7 +217,7 @@ func TestBM25Chinese(t *testing.T) {
 	}
 }
 
-// An explanation names the word for which a term is in the query.
+// An explanation names the word for which a term is in the query. It counts up to 15.
 func TestBM25ExplainsWhy(t *testing.T) {
 	bill, count := doc("delete_invoice", "For okra, on a web page"), doc("order_count", "")
 	for _, tt := range []struct {
@@ -235,6 +235,7 @@ func TestBM25ExplainsWhy(t *testing.T) {
 		{doc("g1", "游戏王"), "yu gi oh", `in the lexicon for "yu gi oh"`},
 		{count, "how many", `a synonym of "mani"`},
 		{count, "多少", `in the lexicon for "多少"`},
+		{doc("grow", strings.Repeat("okra ", 50)), "okra", "in description: 15 times;"},
 	} {
 		e := explained(t, searcherOf(t, search.BM25, tt.tool), search.ParseQuery(tt.query), 0)
 		assert.Contains(t, e.String(), tt.want, "%q", tt.query)

@@ -69,14 +69,14 @@ func (x *Index) norms(row *row) (norms [MaxFields]float64) {
 }
 
 // amount is what n terms in a field add to f.
-func (x *Index) amount(field int, n uint8, norms *[MaxFields]float64) float64 {
+func (x *Index) amount(field int, n int, norms *[MaxFields]float64) float64 {
 	return x.Fields[field].Weight * float64(n) / norms[field]
 }
 
 // A Share is the part of a term's impact on a document that comes from one field.
 type Share struct {
 	Field int
-	Count int     // of the term in the field
+	Count int     // of the term in the field, up to 15
 	Part  float64 // of the impact, up to 1
 }
 
@@ -86,19 +86,17 @@ func (x *Index) Shares(read func(c *Counter)) map[string][]Share {
 	read(c)
 	norms := x.norms(&c.row)
 	shares := make(map[string][]Share)
-	for _, cell := range c.row.cells {
+	for _, cell := range c.cells {
 		var fields []Share
 		f := 0.0
 		for field, n := range cell.counts {
-			if n > 0 {
-				fields = append(fields, Share{field, int(n), x.amount(field, n, &norms)})
-				f += fields[len(fields)-1].Part
-			}
+			fields = append(fields, Share{field, n, x.amount(field, n, &norms)})
+			f += fields[len(fields)-1].Part
 		}
 		for i := range fields {
 			fields[i].Part /= f
 		}
-		shares[c.Analyzer.Terms[cell.term]] = fields
+		shares[c.Analyzer.Terms[cell.term()]] = fields
 	}
 	return shares
 }

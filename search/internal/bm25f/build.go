@@ -3,6 +3,7 @@ package bm25f
 import (
 	"context"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 
@@ -20,37 +21,62 @@ import (
 // The number of a term depends on the number of workers, but no result does.
 
 const (
-	minRun      = 256  // the fewest documents for which another worker is worth its cost
-	sharedCells = 4096 // in one allocation
+	minRun     = 256  // the fewest documents for which another worker is worth its cost
+	blockCells = 8192 // in one allocation
 )
 
 // A Counter counts the terms of a run of documents.
 type Counter struct {
 	Analyzer *analysis.Analyzer
 
-	fields    []Field
-	first     int            // the first document of the run
-	rows      []row          // by document
-	frequency []int32        // number of a term -> documents of the run that have it
-	total     [MaxFields]int // length
-	idf       []float32      // of a term; set by merge
+	fields []Field
+	first  int            // the first document of the run
+	rows   []row          // by document
+	blocks [][]cell       // of the rows, one behind the other
+	terms  []term         // by number
+	total  [MaxFields]int // length
 
-	// Of the current document.
-	terms []int32
-	place []int32 // number of a term -> 1 + the place of its cell
-	row   row     // its cells may share an allocation with others
+	row     row     // of the current document
+	cells   []cell  // of the current document
+	numbers []int32 // of the terms of the current text
 }
 
-// row is the counts of a document, in the order of its terms, and how long its fields are.
+// A term is what a Counter knows of a term.
+type term struct {
+	place     int32   // 1 + that of its cell in the current document, or 0; when all are counted, that of its next posting
+	documents int32   // of the run that have it
+	idf       float32 // set by merge
+}
+
+// A row is a document: how many terms it has, each a cell, and how long its fields are.
 type row struct {
-	cells   []cell
-	lengths [MaxFields]int32
+	cells   int32
+	lengths [MaxFields]uint16 // a longer field counts as if it had 65,535 terms
 }
 
-// cell is how often a term occurs in each field of a document.
-type cell struct {
-	term   int32
-	counts [MaxFields]uint8
+// A cell is a term, and above it how often the term is in each field of a document. It is small, since building an index
+// is mostly waiting for memory.
+type cell uint64
+
+const (
+	termBits  = 28 // 2^28 terms are more than memory holds
+	countBits = 4
+	maxCount  = 1<<countBits - 1 // a term that a field repeats more often counts as if it were there so often
+)
+
+func (c cell) term() int32 { return int32(c & (1<<termBits - 1)) }
+
+func (c cell) count(field int) int { return int(c >> (termBits + field*countBits) & maxCount) }
+
+// counts yields the fields that have the term, and how often.
+func (c cell) counts(yield func(field, n int) bool) {
+	for rest := c >> termBits; rest != 0; {
+		field := bits.TrailingZeros64(uint64(rest)) / countBits
+		if !yield(field, c.count(field)) {
+			return
+		}
+		rest &^= maxCount << (field * countBits)
+	}
 }
 
 func newCounter(fields []Field) *Counter { return &Counter{Analyzer: analysis.New(), fields: fields} }
@@ -77,76 +103,77 @@ func Build(ctx context.Context, docs int, k1 float64, fields []Field, read func(
 		return nil, err
 	}
 	x := &Index{Fields: fields, k1: k1}
-	places := x.merge(docs, runs)
-	write := func(ctx context.Context, i int) error { return runs[i].write(ctx, x, places[i]) }
-	return x, foreign.InParallel(ctx, workers, workers, write)
+	x.merge(docs, runs)
+	return x, foreign.InParallel(ctx, workers, workers, func(ctx context.Context, i int) error { return runs[i].write(ctx, x) })
 }
 
 // Add counts the terms of a text in a field.
 func (c *Counter) Add(field int, text string) {
 	of := &c.fields[field]
-	if of.Weight == 0 {
+	if of.Weight == 0 || text == "" {
 		return
 	}
 	z := c.Analyzer
 	z.Wholes = z.Wholes[:0]
-	c.terms = z.Append(c.terms[:0], text)
-	c.row.lengths[field] += int32(len(c.terms))
+	c.numbers = z.Append(c.numbers[:0], text)
+	c.row.lengths[field] = uint16(min(int(c.row.lengths[field])+len(c.numbers), math.MaxUint16))
 	c.count(field)
 	if of.Wholes != NoField && len(z.Wholes) > 0 {
-		c.terms = c.terms[:0]
+		c.numbers = c.numbers[:0]
 		for _, whole := range z.Wholes {
-			c.terms = append(c.terms, whole.Term)
+			c.numbers = append(c.numbers, whole.Term)
 		}
 		c.count(of.Wholes)
 	}
 }
 
-// count adds c.terms to the row of the current document.
+// count adds c.numbers to the row of the current document.
 func (c *Counter) count(field int) {
-	if more := len(c.Analyzer.Terms) - len(c.place); more > 0 {
-		c.place = append(c.place, make([]int32, more)...)
-		c.frequency = append(c.frequency, make([]int32, more)...)
+	if more := len(c.Analyzer.Terms) - len(c.terms); more > 0 {
+		c.terms = append(c.terms, make([]term, more)...)
 	}
-	cells := c.row.cells
-	for _, term := range c.terms {
-		at := c.place[term]
-		if at == 0 {
-			cells = append(cells, cell{term: term})
-			at = int32(len(cells))
-			c.place[term] = at
-			c.frequency[term]++
+	cells := c.cells
+	for _, n := range c.numbers {
+		at := &c.terms[n].place
+		if *at == 0 {
+			cells = append(cells, cell(n))
+			*at = int32(len(cells))
 		}
-		if n := &cells[at-1].counts[field]; *n < math.MaxUint8 {
-			*n++
+		if cell := &cells[*at-1]; cell.count(field) < maxCount {
+			*cell += 1 << (termBits + field*countBits)
 		}
 	}
-	c.row.cells = cells
+	c.cells = cells
 }
 
 // keep appends the row of the current document to the others, and begins another document.
 func (c *Counter) keep() {
-	for i := range c.row.cells {
-		c.place[c.row.cells[i].term] = 0
+	for _, cell := range c.cells {
+		term := &c.terms[cell.term()]
+		term.place = 0
+		term.documents++
 	}
 	for field, length := range c.row.lengths {
 		c.total[field] += int(length)
 	}
-	c.rows = append(c.rows, c.row)
-	rest := c.row.cells[len(c.row.cells):]
-	if cap(rest) < sharedCells/8 {
-		rest = make([]cell, 0, sharedCells)
+	last := len(c.blocks) - 1
+	if last < 0 || len(c.blocks[last])+len(c.cells) > blockCells {
+		c.blocks = append(c.blocks, make([]cell, 0, max(blockCells, len(c.cells))))
+		last++
 	}
-	c.row = row{cells: rest}
+	c.blocks[last] = append(c.blocks[last], c.cells...)
+	c.row.cells = int32(len(c.cells))
+	c.rows = append(c.rows, c.row)
+	c.cells, c.row = c.cells[:0], row{}
 }
 
-// merge numbers the terms of all runs. It returns, for each run and term, the place of the run's first posting.
-func (x *Index) merge(docs int, runs []*Counter) (places [][]int32) {
+// merge numbers the terms of all runs, and sets their idf and the place of each run's first posting of a term.
+func (x *Index) merge(docs int, runs []*Counter) {
 	x.IDs = runs[0].Analyzer.Numbers
 	x.Terms = runs[0].Analyzer.Terms
 	ids := make([][]int32, len(runs)) // number of a term in the run -> term
 	for i, c := range runs {
-		ids[i] = make([]int32, len(c.frequency))
+		ids[i] = make([]int32, len(c.terms))
 		for n := range ids[i] {
 			id, known := x.IDs[c.Analyzer.Terms[n]]
 			if !known {
@@ -165,8 +192,8 @@ func (x *Index) merge(docs int, runs []*Counter) (places [][]int32) {
 	}
 	x.Bounds = make([]int32, len(x.Terms)+1)
 	for i, c := range runs {
-		for n, df := range c.frequency {
-			x.Bounds[ids[i][n]+1] += df
+		for n := range c.terms {
+			x.Bounds[ids[i][n]+1] += c.terms[n].documents
 		}
 	}
 	x.IDF = make([]float32, len(x.Terms))
@@ -177,43 +204,42 @@ func (x *Index) merge(docs int, runs []*Counter) (places [][]int32) {
 	}
 	next := slices.Clone(x.Bounds)
 	for i, c := range runs {
-		c.idf = make([]float32, len(c.frequency))
-		for n, df := range c.frequency {
-			id := ids[i][n]
-			c.idf[n] = x.IDF[id]
-			ids[i][n], next[id] = next[id], next[id]+df
+		for n := range c.terms {
+			term, id := &c.terms[n], ids[i][n]
+			term.idf, term.place = x.IDF[id], next[id]
+			next[id] += term.documents
 		}
 	}
 	x.Postings = make([]Posting, x.Bounds[len(x.Terms)])
 	x.PerName = make([]float32, docs)
-	return ids
 }
 
-// write turns the counts of the run's documents into postings. next is the place of the next posting of each term.
-func (c *Counter) write(ctx context.Context, x *Index, next []int32) error {
+// write turns the counts of the run's documents into postings.
+func (c *Counter) write(ctx context.Context, x *Index) error {
+	block, rest := 0, []cell(nil)
 	for i := range c.rows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		row, doc := &c.rows[i], c.first+i
 		norms, name := x.norms(row), 0.0
-		for j := range row.cells {
-			cell := &row.cells[j]
-			p := Posting{doc: uint32(doc)}
-			if cell.counts[Name] > 0 {
-				name += float64(c.idf[cell.term])
+		for len(rest) < int(row.cells) {
+			rest, block = c.blocks[block], block+1
+		}
+		for _, cell := range rest[:row.cells] {
+			p, term, f := Posting{doc: uint32(doc)}, &c.terms[cell.term()], 0.0
+			if cell.count(Name) > 0 {
+				name += float64(term.idf)
 				p.doc |= inName
 			}
-			f := 0.0
 			for field, n := range cell.counts {
-				if n > 0 {
-					f += x.amount(field, n, &norms)
-				}
+				f += x.amount(field, n, &norms)
 			}
-			p.Impact = c.idf[cell.term] * float32(f/(x.k1+f))
-			x.Postings[next[cell.term]] = p
-			next[cell.term]++
+			p.Impact = term.idf * float32(f/(x.k1+f))
+			x.Postings[term.place] = p
+			term.place++
 		}
+		rest = rest[row.cells:]
 		if name > 0 {
 			x.PerName[doc] = float32(1 / name)
 		}
