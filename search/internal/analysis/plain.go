@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "math/bits"
 
 // plain is a word of one to plainBytes English letters, in small letters, and zeros behind them. Most words of tools are
 // such, and a blank or a sign follows them. They are found eight letters at a time, and compared as two integers.
@@ -17,7 +14,8 @@ type numbered struct {
 
 const (
 	plainBytes = 16
-	plainBits  = 11 // of a hash; more were not faster over 100,000 tools
+	blanks     = "                " // plainBytes
+	plainBits  = 12                 // of a hash; more were not faster over 100,000 tools
 )
 
 // hash multiplies by odd numbers: 2^64 divided by the golden ratio, as Knuth does, and one of MurmurHash3's.
@@ -27,18 +25,19 @@ func (p plain) hash() uint64 {
 
 // plainAt returns the plain word at the start of a text, with its length, or length 0 if there is none or a hyphen may
 // join it to the next. Its first letter may be a capital. It reads plainBytes and one more.
-func plainAt(text []byte) (word plain, length int) {
+func plainAt(text string) (word plain, length int) {
 	text = text[:plainBytes+1]
-	word.low = binary.LittleEndian.Uint64(text) | ('a' - 'A')
+	start := eight(text)
+	word.low = start | ('a' - 'A')
 	if length = smallLetters(word.low); length < 8 {
 		word.low &= 1<<(8*length) - 1
 	} else {
-		word.high = binary.LittleEndian.Uint64(text[8:])
+		word.high = eight(text[8:])
 		more := smallLetters(word.high)
 		word.high &= 1<<(8*more) - 1
 		length += more
 	}
-	if byteClasses[text[length]] != NoLetter || length == 1 && text[1] == '-' {
+	if byteClasses[text[length]] != NoLetter || length == 1 && byte(start>>8) == '-' {
 		return word, 0
 	}
 	return word, length
@@ -51,4 +50,11 @@ func smallLetters(text uint64) int {
 	ascii := text &^ highest
 	others := ^(ascii + (128-'a')*each) | (ascii + (128-'z'-1)*each) | text
 	return bits.TrailingZeros64(others&highest) / 8
+}
+
+// eight returns the first eight bytes as an integer. The compiler makes one load of that.
+func eight(text string) uint64 {
+	_ = text[7]
+	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
+		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
 }

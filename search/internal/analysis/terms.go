@@ -3,7 +3,6 @@
 package analysis
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,9 +29,8 @@ type Analyzer struct {
 	Numbers map[string]int32 // term -> number
 	Wholes  []Whole          // of the appended texts, until the caller empties the list
 
-	words  map[string]int32         // word as written -> number of its term; NoTerm for a stop word
-	plain  [1 << plainBits]numbered // by hash: the last plain word with that hash
-	padded []byte                   // the current text, a blank, and room
+	words map[string]int32         // word as written -> number of its term; NoTerm for a stop word
+	plain [1 << plainBits]numbered // by hash: the last plain word with that hash
 }
 
 // A Whole is a word that camel case, digits or the hyphen after a single letter cut into several words, as one term:
@@ -54,10 +52,15 @@ func New() *Analyzer {
 
 // Append adds the numbers of the terms of text to terms, and its whole words to z.Wholes.
 func (z *Analyzer) Append(terms []int32, text string) []int32 {
-	z.padded = slices.Grow(append(append(z.padded[:0], text...), ' '), plainBytes)
+	near := max(0, len(text)-plainBytes) // from here on, plainAt would read beyond the end
+	padded := text[near:] + blanks
 	start, from, words := 0, 0, 0 // of the run of adjacent words before i
 	for i := 0; i < len(text); {
-		if word, length := plainAt(z.padded[i:]); length > 0 && words == 0 {
+		rest := text[i:]
+		if i >= near {
+			rest = padded[i-near:]
+		}
+		if word, length := plainAt(rest); length > 0 && words == 0 {
 			last := &z.plain[word.hash()]
 			if last.plain != word {
 				*last = numbered{word, z.Number(text[i:i+length], Lower)}
