@@ -14,8 +14,7 @@ type numbered struct {
 
 const (
 	plainBytes = 16
-	blanks     = "                " // plainBytes
-	plainBits  = 12                 // of a hash; more were not faster over 100,000 tools
+	plainBits  = 12 // of a hash; more were not faster over 100,000 tools
 )
 
 // hash multiplies by odd numbers: 2^64 divided by the golden ratio, as Knuth does, and one of MurmurHash3's.
@@ -25,7 +24,7 @@ func (p plain) hash() uint64 {
 
 // plainAt returns the plain word at the start of a text, with its length, or length 0 if there is none or a hyphen may
 // join it to the next. Its first letter may be a capital. It reads plainBytes and one more.
-func plainAt(text string) (word plain, length int) {
+func plainAt[T string | []byte](text T) (word plain, length int) {
 	text = text[:plainBytes+1]
 	start := eight(text)
 	word.low = start | ('a' - 'A')
@@ -53,7 +52,7 @@ func smallLetters(text uint64) int {
 }
 
 // eight returns the first eight bytes as an integer. The compiler makes one load of that.
-func eight(text string) uint64 {
+func eight[T string | []byte](text T) uint64 {
 	_ = text[7]
 	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
 		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56

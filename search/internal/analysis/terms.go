@@ -53,14 +53,17 @@ func New() *Analyzer {
 // Append adds the numbers of the terms of text to terms, and its whole words to z.Wholes.
 func (z *Analyzer) Append(terms []int32, text string) []int32 {
 	near := max(0, len(text)-plainBytes) // from here on, plainAt would read beyond the end
-	padded := text[near:] + blanks
+	var padded [2 * plainBytes]byte
+	copy(padded[:], text[near:])
 	start, from, words := 0, 0, 0 // of the run of adjacent words before i
 	for i := 0; i < len(text); {
-		rest := text[i:]
-		if i >= near {
-			rest = padded[i-near:]
+		word, length := plain{}, 0
+		if i < near {
+			word, length = plainAt(text[i:])
+		} else {
+			word, length = plainAt(padded[i-near:])
 		}
-		if word, length := plainAt(rest); length > 0 && words == 0 {
+		if length > 0 && words == 0 {
 			last := &z.plain[word.hash()]
 			if last.plain != word {
 				*last = numbered{word, z.Number(text[i:i+length], Lower)}

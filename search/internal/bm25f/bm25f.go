@@ -87,8 +87,7 @@ func (x *Index) Shares(read func(c *Counter)) map[string][]Share {
 	norms := x.norms(&c.row)
 	shares := make(map[string][]Share)
 	for _, cell := range c.cells {
-		var fields []Share
-		f := 0.0
+		fields, f := []Share(nil), 0.0
 		for field, n := range cell.counts {
 			fields = append(fields, Share{field, n, x.amount(field, n, &norms)})
 			f += fields[len(fields)-1].Part

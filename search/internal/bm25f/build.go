@@ -43,9 +43,10 @@ type Counter struct {
 
 // A term is what a Counter knows of a term.
 type term struct {
-	place     int32   // 1 + that of its cell in the current document, or 0; when all are counted, that of its next posting
-	documents int32   // of the run that have it
-	idf       float32 // set by merge
+	place     int32 // 1 + that of its cell in the current document, or 0; when all are counted, that of its next posting
+	documents int32 // of the run that have it
+	number    int32 // in the index; set by merge, like idf
+	idf       float32
 }
 
 // A row is a document: how many terms it has, each a cell, and how long its fields are.
@@ -171,17 +172,15 @@ func (c *Counter) keep() {
 func (x *Index) merge(docs int, runs []*Counter) {
 	x.IDs = runs[0].Analyzer.Numbers
 	x.Terms = runs[0].Analyzer.Terms
-	ids := make([][]int32, len(runs)) // number of a term in the run -> term
-	for i, c := range runs {
-		ids[i] = make([]int32, len(c.terms))
-		for n := range ids[i] {
-			id, known := x.IDs[c.Analyzer.Terms[n]]
+	for _, c := range runs {
+		for n := range c.terms {
+			text := c.Analyzer.Terms[n]
+			id, known := x.IDs[text]
 			if !known {
 				id = int32(len(x.Terms))
-				x.IDs[c.Analyzer.Terms[n]] = id
-				x.Terms = append(x.Terms, c.Analyzer.Terms[n])
+				x.IDs[text], x.Terms = id, append(x.Terms, text)
 			}
-			ids[i][n] = id
+			c.terms[n].number = id
 		}
 		for field, length := range c.total {
 			x.mean[field] += float64(length)
@@ -191,9 +190,9 @@ func (x *Index) merge(docs int, runs []*Counter) {
 		x.mean[field] = max(1, x.mean[field]/float64(max(1, docs)))
 	}
 	x.Bounds = make([]int32, len(x.Terms)+1)
-	for i, c := range runs {
-		for n := range c.terms {
-			x.Bounds[ids[i][n]+1] += c.terms[n].documents
+	for _, c := range runs {
+		for _, term := range c.terms {
+			x.Bounds[term.number+1] += term.documents
 		}
 	}
 	x.IDF = make([]float32, len(x.Terms))
@@ -203,11 +202,11 @@ func (x *Index) merge(docs int, runs []*Counter) {
 		x.Bounds[term+1] += x.Bounds[term]
 	}
 	next := slices.Clone(x.Bounds)
-	for i, c := range runs {
+	for _, c := range runs {
 		for n := range c.terms {
-			term, id := &c.terms[n], ids[i][n]
-			term.idf, term.place = x.IDF[id], next[id]
-			next[id] += term.documents
+			term := &c.terms[n]
+			term.idf, term.place = x.IDF[term.number], next[term.number]
+			next[term.number] += term.documents
 		}
 	}
 	x.Postings = make([]Posting, x.Bounds[len(x.Terms)])
