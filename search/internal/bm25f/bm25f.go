@@ -76,7 +76,7 @@ func (x *Index) amount(field int, n int, norms *[MaxFields]float64) float64 {
 // A Share is the part of a term's impact on a document that comes from one field.
 type Share struct {
 	Field int
-	Count int     // of the term in the field, up to 15
+	Count int     // of the term in the field, up to maxCount
 	Part  float64 // of the impact, up to 1
 }
 

@@ -60,23 +60,24 @@ type row struct {
 type cell uint64
 
 const (
-	termBits  = 28 // 2^28 terms are more than memory holds
-	countBits = 4
-	maxCount  = 1<<countBits - 1 // a term that a field repeats more often counts as if it were there so often
+	termBits  = 26 // 2^26 terms would take gigabytes
+	countBits = 4  // of a field; the last field gets the six bits that are left
 )
+
+var maxCount = [MaxFields]int{15, 15, 15, 15, 15, 15, 15, 15, 63} // a term that a field repeats more often counts like that
 
 func (c cell) term() int32 { return int32(c & (1<<termBits - 1)) }
 
-func (c cell) count(field int) int { return int(c >> (termBits + field*countBits) & maxCount) }
+func (c cell) count(field int) int { return int(c>>(termBits+field*countBits)) & maxCount[field] }
 
 // counts yields the fields that have the term, and how often.
 func (c cell) counts(yield func(field, n int) bool) {
 	for rest := c >> termBits; rest != 0; {
-		field := bits.TrailingZeros64(uint64(rest)) / countBits
+		field := min(bits.TrailingZeros64(uint64(rest))/countBits, MaxFields-1)
 		if !yield(field, c.count(field)) {
 			return
 		}
-		rest &^= maxCount << (field * countBits)
+		rest &^= cell(maxCount[field]) << (field * countBits)
 	}
 }
 
@@ -140,7 +141,7 @@ func (c *Counter) count(field int) {
 			cells = append(cells, cell(n))
 			*at = int32(len(cells))
 		}
-		if cell := &cells[*at-1]; cell.count(field) < maxCount {
+		if cell := &cells[*at-1]; cell.count(field) < maxCount[field] {
 			*cell += 1 << (termBits + field*countBits)
 		}
 	}
@@ -170,8 +171,7 @@ func (c *Counter) keep() {
 
 // merge numbers the terms of all runs, and sets their idf and the place of each run's first posting of a term.
 func (x *Index) merge(docs int, runs []*Counter) {
-	x.IDs = runs[0].Analyzer.Numbers
-	x.Terms = runs[0].Analyzer.Terms
+	x.IDs, x.Terms = runs[0].Analyzer.Numbers, runs[0].Analyzer.Terms
 	for _, c := range runs {
 		for n := range c.terms {
 			text := c.Analyzer.Terms[n]
