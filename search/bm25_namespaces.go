@@ -43,8 +43,7 @@ const maxNamespaceBytes = 2 << 10
 func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Namespaces, err error) {
 	n = &bm25Namespaces{of: make([]int32, len(docs)), tools: make([][]int32, 1)}
 	numbers, isDescribed := make(map[string]int32), make([]bool, 1+len(docs))
-	var descriptions []Document
-	var number int32
+	descriptions, number := []Document(nil), int32(0)
 	for i := range docs {
 		doc := &docs[i]
 		if doc.Namespace == "" {
