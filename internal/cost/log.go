@@ -131,7 +131,7 @@ func readRecord(line []byte) (r record, ok bool, err error) {
 	}
 	err = json.Unmarshal(outer.Event, &r) // even with an error of another field, Kind is set
 	if !slices.Contains([]string{"search", "load", "model", "run"}, r.Kind) {
-		return r, false, nil
+		return record{}, false, nil
 	}
 	if err == nil && outer.Time != nil {
 		if err = json.Unmarshal(outer.Time, &r.at); err != nil {

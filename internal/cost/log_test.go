@@ -181,6 +181,7 @@ func TestReadLogFails(t *testing.T) {
 		{`{"event":"started"}`, "no call of a model"},
 		{`{"event":{"event":"catalog","tools":"many"}}`, "no call of a model"},
 		{"ready\n{\n[]\n", "no call of a model"},
+		{logged(`{"event":"other","loaded":["a"` + strings.Repeat(`,"a"`, maxNames) + `]}`), "no call of a model"},
 		{logged(ok) + "ready\n" + logged(`{"event":"load","loaded":"a"}`), "line 3: json"},
 		{logged(`{"event":"load","loaded_tokens":-1}`), "line 1: loaded_tokens is -1"},
 		{logged(`{"event":"load","loaded_tokens":9223372036854775807}`), "line 1: loaded_tokens is 9223372036854775807"},
