@@ -57,7 +57,8 @@ func (z *Analyzer) Append(terms []int32, text string) []int32 {
 	copy(padded[:], text[near:])
 	start, from, words := 0, 0, 0 // of the run of adjacent words before i
 	for i := 0; i < len(text); {
-		word, length := plain{}, 0
+		var word plain
+		var length int
 		if i < near {
 			word, length = plainAt(text[i:])
 		} else {

@@ -164,8 +164,7 @@ func (c *Counter) keep() {
 		last++
 	}
 	c.blocks[last] = append(c.blocks[last], c.cells...)
-	c.row.cells = int32(len(c.cells))
-	c.rows = append(c.rows, c.row)
+	c.rows = append(c.rows, row{int32(len(c.cells)), c.row.lengths})
 	c.cells, c.row = c.cells[:0], row{}
 }
 
