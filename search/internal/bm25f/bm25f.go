@@ -69,7 +69,7 @@ func (x *Index) norms(row *row) (norms [MaxFields]float64) {
 }
 
 // amount is what n terms in a field add to f.
-func (x *Index) amount(field int, n int, norms *[MaxFields]float64) float64 {
+func (x *Index) amount(field, n int, norms *[MaxFields]float64) float64 {
 	return x.Fields[field].Weight * float64(n) / norms[field]
 }
 

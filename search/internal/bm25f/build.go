@@ -32,7 +32,7 @@ type Counter struct {
 	fields []Field
 	first  int            // the first document of the run
 	rows   []row          // by document
-	blocks [][]cell       // of the rows, one behind the other
+	blocks [][]cell       // the cells of the rows, one row behind the other
 	terms  []term         // by number
 	total  [MaxFields]int // length
 
@@ -64,7 +64,7 @@ const (
 	countBits = 4  // of a field; the last field gets the six bits that are left
 )
 
-var maxCount = [MaxFields]int{15, 15, 15, 15, 15, 15, 15, 15, 63} // a term that a field repeats more often counts like that
+var maxCount = [MaxFields]int{15, 15, 15, 15, 15, 15, 15, 15, 63} // how often a term counts at most
 
 func (c cell) term() int32 { return int32(c & (1<<termBits - 1)) }
 
