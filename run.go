@@ -61,15 +61,15 @@ type run struct {
 }
 
 // shown returns a function that says whether the model's next request defines a tool, whatever the calls of its last
-// message find. Nil means that results do not depend on it, as those of Eino's own search, of patterns, and in a
-// provider's form.
+// message find. Nil means that results do not depend on it, as those of Eino's own search, also as the provider's search
+// tool, and of patterns.
 func (r *run) shown() func(doc int) bool {
 	switch {
 	case !r.isInAgent():
 		return nil
 	case r.mode == dispatchMode:
 		return func(doc int) bool { return r.isAlways(doc) || r.notebook.IsDefined(doc) }
-	case r.mode.isNative() || r.config.Index == nil && r.config.Protocol == ProtocolToolSearch || r.scope.takesPatterns:
+	case r.scope.takesPatterns || r.config.Index == nil && (r.config.Protocol == ProtocolToolSearch || r.mode.searches()):
 		return nil
 	}
 	return func(doc int) bool {
@@ -82,7 +82,7 @@ func (r *run) shown() func(doc int) bool {
 // unset Index is Eino's, bit for bit.
 func (r *run) sendsDefinitions() bool {
 	return r.isInAgent() && !r.scope.takesPatterns &&
-		(r.config.Protocol == ProtocolRanked || r.mode == dispatchMode || r.mode != textMode && r.config.Index != nil)
+		(r.config.Protocol == ProtocolRanked || r.mode != textMode && (r.config.Index != nil || !r.mode.searches()))
 }
 
 func (r *run) countsCalls() bool {

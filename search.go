@@ -106,9 +106,6 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	var missed []string // keywords of the queries that found nothing
 	var trace trace
 	result := &Result{}
-	if c.isMixed && c.isShown != nil { // Eino's own answers, patterns and providers' results have all
-		c.chosen = make(map[int]int)
-	}
 	blank, places := true, 0
 	var ended error
 	for _, text := range queries[:min(len(queries), maxQueries)] {

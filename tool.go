@@ -70,8 +70,7 @@ func (h *host) searchTool(
 		if request.stand != nil || request.unreadable {
 			return write(r, request, h.excuse(r, request), trace{}), nil
 		}
-		text, _, err := h.search(ctx, r, request, func(result *Result, t trace) string { return write(r, request, result, t) })
-		return text, err
+		return h.search(ctx, r, request, func(result *Result, t trace) string { return write(r, request, result, t) })
 	}
 	return h.metaTool("ToolSearch", h.names.search, "description", parameters, answer)
 }
@@ -112,15 +111,18 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	}
 	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
 	if !request.unreadable {
-		_, result, err := t.host.search(ctx, r, request, func(*Result, trace) string { return "" })
+		var names []string
+		_, err := t.host.search(ctx, r, request, func(result *Result, t trace) string {
+			if names = matchNames(result.Matches); len(names) == 0 { // an empty result would say that nothing matches
+				names = t.alreadyShown
+			}
+			return ""
+		})
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range result.Matches { // the ordinary list may have some of them
-			if !r.notebook.IsDefined(r.scope.byName[m.Info.Name]) {
-				found.Tools = append(found.Tools, m.Info)
-			}
-		}
+		// The ordinary list may have some of them.
+		found.Tools = append(found.Tools, r.infos(slices.DeleteFunc(r.docsNamed(names), r.notebook.IsDefined))...)
 	}
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{
 		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
@@ -172,13 +174,14 @@ func (h *host) excuse(r *run, request searchRequest) *Result {
 
 // search searches, writes an answer without what is too long for it, and reports the search. Unless searching is separate
 // from loading, it records that the matches are loaded.
-func (h *host) search(
-	ctx context.Context, r *run, request searchRequest, write func(*Result, trace) string,
-) (text string, result *Result, err error) {
+func (h *host) search(ctx context.Context, r *run, request searchRequest, write func(*Result, trace) string) (text string, err error) {
 	start := time.Now()
 	limited, cancel := r.limited(ctx)
 	scope := r.scope
 	scope.isShown, scope.cutsOff = r.shown(), r.sendsDefinitions()
+	if scope.isMixed && scope.isShown != nil && !r.mode.isNative() { // Eino's own answers and native results do not name copies
+		scope.chosen = make(map[int]int)
+	}
 	use, _ := r.related.Load().(map[int]float64)
 	if relevance := r.relevances(limited); len(use)+len(relevance) > 0 {
 		scope.evidence = &evidence{use, relevance, len(request.queries) > 1 && len(r.request) > longRequest}
@@ -201,7 +204,7 @@ func (h *host) search(
 		}
 	}
 	if !r.events.listens() {
-		return text, result, err
+		return text, err
 	}
 	event := &SearchEvent{
 		Tool: h.names.search, Query: naming.Cut(strings.Join(request.queries, " | "), search.MaxQueryBytes),
@@ -215,7 +218,7 @@ func (h *host) search(
 		}
 	}
 	r.events.emit(ctx, event)
-	return text, result, err
+	return text, err
 }
 
 // fit writes an answer with as many matches as the room is for, at least the best, and returns which of alreadyShown it names.

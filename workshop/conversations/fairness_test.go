@@ -378,6 +378,7 @@ func TestMatchesFarBelowTheBest(t *testing.T) {
 		definitionOf("list_invoices", "Lists the invoices of a customer")+`]}`, `{"matches":[],"already_loaded":["mail_invoice","list_invoices"]}`)
 	playAll(t, []conversation{
 		loaded(bm25(toolsearch.ProtocolRanked), "definitions in the next request", "tool_search", near, near), dispatch,
+		loaded(toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}, "definitions in the conversation, by Keyword", "tool_search", near, near),
 		loaded(bm25(toolsearch.ProtocolToolSearch), "names alone", "tool_search", near+" fold_letter", near+" fold_letter"),
 	})
 }

@@ -146,6 +146,28 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 	}
 }
 
+// A search gives its places to tools that no earlier result shows. A provider's result has no place for a line about the
+// others, so that they are shown again, or named in a text, where nothing else matches.
+func TestNativeSearchesShowNothingTwice(t *testing.T) {
+	mails := searching(`{"query":"mail","max_results":3}`)
+	for _, w := range nativeWays {
+		config := toolsearch.Config{Protocol: w.protocol, DynamicTools: testtools.EchoTools(
+			"mail_0: Mail", "mail_1: Mail", "mail_2: Mail", "mail_3: Mail", "mail_4: Mail", "mail_5: Mail")}
+		if w.protocol == toolsearch.ProtocolNativeDeferred { // without an Index it is Eino's
+			config.Index = toolsearch.BM25
+		}
+		o := running(t, w.way, config)(mails, mails, mails)
+		first := []string{"mail_0", "mail_1", "mail_2"}
+		assert.Equal(t, first, nativeResult(t, o, "call_1"), w.protocol)
+		assert.Equal(t, []string{"mail_3", "mail_4", "mail_5"}, nativeResult(t, o, "call_2"), w.protocol)
+		if w.agentic {
+			assert.Equal(t, first, nativeResult(t, o, "call_3"), w.protocol)
+		} else {
+			assert.Equal(t, `{"matches":[],"already_loaded":["mail_0","mail_1","mail_2"]}`, o.result(t, "call_3"), w.protocol)
+		}
+	}
+}
+
 // nativeWays are ways with protocols that their messages can have.
 var nativeWays = []struct {
 	way

@@ -225,7 +225,7 @@ var conversations = []conversation{
 	},
 	{
 		name:   "two searches one after the other that overlap",
-		turns:  []turn{calls(search(`{"query":"weather"}`)), calls(selecting("get_weather,send_mail")), calls(selecting("get_weather")), calls(calling("send_mail")), provider.Say("Sent.")},
+		turns:  []turn{calls(search(`{"query":"get weather"}`)), calls(selecting("get_weather,send_mail")), calls(selecting("get_weather")), calls(calling("send_mail")), provider.Say("Sent.")},
 		loaded: []string{"", "get_weather get_forecast", "get_weather get_forecast send_mail", "get_weather get_forecast send_mail", "get_weather get_forecast send_mail"},
 		says:   []string{"send_mail ran with"},
 	},
