@@ -126,7 +126,8 @@ func testAnchored[M adk.MessageType](t *testing.T, a adapter[M], s scene, stream
 	a.skipRace(t, stream)
 	play := func(protocol toolsearch.Protocol) (requests []provider.Request, problems []string) {
 		server := provider.New(t, a.api, s.turns...)
-		config := toolsearch.Config{Protocol: protocol, OnEvent: func(_ context.Context, e toolsearch.Event) {
+		same := map[string]string{"description": "Finds tools.", "anchored description": "Finds tools."} // the only text that differs
+		config := toolsearch.Config{Protocol: protocol, Texts: same, OnEvent: func(_ context.Context, e toolsearch.Event) {
 			if f, ok := e.(*toolsearch.FailureEvent); ok {
 				problems = append(problems, f.Err.Error())
 			}
