@@ -280,18 +280,16 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		if err == nil {
 			a, err = c.ask(ctx, s, q)
 		}
-		if ctx.Err() != nil {
-			return nil, 0, ctx.Err()
-		}
-		t.failure = cmp.Or(t.failure, a.partial)
 		switch wrong := queryError(err); {
+		case ctx.Err() != nil:
+			return nil, 0, ctx.Err()
 		case wrong != nil && name == "index", err != nil && name == "keyword":
 			return nil, 0, err
 		case wrong == nil && err != nil:
 			t.failure = cmp.Or(t.failure, err)
 			continue
 		}
-		answered = true
+		answered, t.failure = true, cmp.Or(t.failure, a.partial)
 		if len(a.matches) > 0 {
 			if t.answered = name; len(matches) == 0 {
 				t.first = name

@@ -109,24 +109,21 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if request.stand != nil {
 		return enhancedResult(toJSON(answerOf(t.host.excuse(r, request), trace{}))), nil
 	}
-	found := &schema.ToolSearchResult{Tools: []*schema.ToolInfo{}}
+	var names []string
+	write := func(result *Result, t trace) string {
+		if names = matchNames(result.Matches); len(names) == 0 { // an empty result would say that nothing matches
+			names = t.alreadyShown
+		}
+		return ""
+	}
 	if !request.unreadable {
-		var names []string
-		_, err := t.host.search(ctx, r, request, func(result *Result, t trace) string {
-			if names = matchNames(result.Matches); len(names) == 0 { // an empty result would say that nothing matches
-				names = t.alreadyShown
-			}
-			return ""
-		})
-		if err != nil {
+		if _, err := t.host.search(ctx, r, request, write); err != nil {
 			return nil, err
 		}
-		// The ordinary list may have some of them.
-		found.Tools = append(found.Tools, r.infos(slices.DeleteFunc(r.docsNamed(names), r.notebook.IsDefined))...)
 	}
-	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{
-		Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found,
-	}}}, nil
+	docs := slices.DeleteFunc(r.docsNamed(names), r.notebook.IsDefined) // the ordinary list may have some of them
+	found := &schema.ToolSearchResult{Tools: r.infos(docs)}
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found}}}, nil
 }
 
 func enhancedResult(text string) *schema.ToolResult {

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
 	"github.com/eino-toolsearch/toolsearch/search/internal/analysis"
@@ -24,6 +25,8 @@ const (
 	minRun     = 256  // the fewest documents for which another worker is worth its cost
 	blockCells = 8192 // in one allocation
 )
+
+var blocks = sync.Pool{New: func() any { return new([blockCells]cell) }} // for the next index: catalogs change
 
 // A Counter counts the terms of a run of documents.
 type Counter struct {
@@ -160,7 +163,7 @@ func (c *Counter) keep() {
 	}
 	last := len(c.blocks) - 1
 	if last < 0 || len(c.blocks[last])+len(c.cells) > blockCells {
-		c.blocks = append(c.blocks, make([]cell, 0, max(blockCells, len(c.cells))))
+		c.blocks = append(c.blocks, blocks.Get().(*[blockCells]cell)[:0])
 		last++
 	}
 	c.blocks[last] = append(c.blocks[last], c.cells...)
@@ -241,6 +244,9 @@ func (c *Counter) write(ctx context.Context, x *Index) error {
 		if name > 0 {
 			x.PerName[doc] = float32(1 / name)
 		}
+	}
+	for _, block := range c.blocks {
+		blocks.Put((*[blockCells]cell)(block[:blockCells]))
 	}
 	return nil
 }

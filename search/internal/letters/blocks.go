@@ -54,8 +54,7 @@ func NewText(text string) Text {
 		chars[i] = uint64(char)<<32 | uint64(i)
 	}
 	slices.Sort(chars)
-	t.letters = make([]letter, 0, 32)
-	t.places = make([]uint16, 0, len(chars))
+	t.letters, t.places = make([]letter, 0, 32), make([]uint16, 0, len(chars))
 	for next := 0; len(chars) > 0; chars = chars[next:] {
 		for next = 1; next < len(chars) && chars[next]>>32 == chars[0]>>32; next++ {
 		}
