@@ -103,7 +103,7 @@ func (c scope) size() int {
 // failure that find could not recover from, or that of ctx.
 func (c scope) find(ctx, limited context.Context, queries []string, namespace string, limit int) (*Result, trace, error) {
 	lists, ranked, selected := make([][]Match, 0, 1), make([][]Match, 0, 1), [][]Match(nil)
-	var missed []string // keywords of the queries that found nothing
+	var missed []string // queries that found nothing
 	var trace trace
 	result := &Result{}
 	blank, places := true, 0
@@ -138,7 +138,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 			return nil, trace, err
 		}
 		if len(matches) == 0 {
-			missed = append(missed, search.ParseQuery(text).Keywords...)
+			missed = append(missed, text)
 		}
 		matches = c.placed(limited, matches, text, namespace, c.limit(limit), &trace)
 		if lists, ranked = append(lists, matches), append(ranked, matches); len(queries) > 1 {
@@ -196,22 +196,21 @@ func (c scope) placed(ctx context.Context, matches []Match, text, namespace stri
 	return matches
 }
 
-// explain says in the result why queries found nothing, or less than they ask for. missed are the keywords of those that
-// found nothing.
+// explain says in the result why queries found nothing, or less than they ask for. missed are those that found nothing.
 func (c scope) explain(result *Result, t *trace, missed []string, isBlank bool, queries []string) {
-	switch {
-	case len(result.Matches)+len(t.alreadyShown) > 0 && len(result.NotFound) == 0:
+	switch isFound := len(result.Matches)+len(t.alreadyShown) > 0 && len(result.NotFound) == 0; {
+	case isFound && len(missed) > 0:
+		result.Message = c.prompt.Text("missed-queries", "{queries}", naming.OneLine(strings.Join(missed, "; "), maxLeftBytes))
+	case isFound:
 	case isBlank:
 		result.Message = c.prompt.Text("empty-query")
 	case len(result.NotFound) > 0:
 		result.Suggestions, result.Message = c.instead(result)
 	default:
-		result.Suggestions, result.Message = c.near(missed, nil), c.missed("no-match")
+		result.Suggestions, result.Message = c.near(search.ParseQuery(strings.Join(missed, " ")).Keywords, nil), c.missed("no-match")
 	}
 	if wrong := t.wrong; wrong != nil { // probably the reason for no match
-		if result.Message = wrong.Message; wrong.Key != "" {
-			result.Message = c.prompt.Text(wrong.Key, wrong.Values...)
-		}
+		result.Message = cmp.Or(c.prompt.Text(wrong.Key, wrong.Values...), wrong.Message)
 	}
 	if more := queries[min(len(queries), maxQueries):]; len(more) > 0 {
 		left := naming.CutWords(naming.OneLine(strings.Join(more, "; "), 2*maxLeftBytes), maxLeftBytes)

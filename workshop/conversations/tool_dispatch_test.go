@@ -97,7 +97,8 @@ func TestProtocolDispatch(t *testing.T) {
 		{
 			name: "more queries than one call takes", config: using(toolsearch.ProtocolDispatch),
 			turns: []turn{searching(`{"query":"select:send_mail","queries":["1","1"," ","2","3","4","5","6","7","8","9","mail","<b>"]}`)},
-			check: says(`{"matches":[` + definitionOf("send_mail", "Sends an e-mail") + `],"message":"Not searched, since one call takes 10 queries: mail; ‹b›. …`),
+			check: says(`{"matches":[` + definitionOf("send_mail", "Sends an e-mail") + `],"message":"No tool matches these: 1; 2; 3; 4; 5; 6; 7; 8; 9. Try other words for them. ` +
+				`Not searched, since one call takes 10 queries: mail; ‹b›. …`),
 		},
 		{
 			name: "searches without a match, and a mistake", config: using(toolsearch.ProtocolDispatch),
