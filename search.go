@@ -366,15 +366,14 @@ const (
 
 // beforeGap returns how many of the matches, the best first, are not far below the best.
 func (c scope) beforeGap(matches []Match) int {
-	best := c.best
+	best, before := math.Mod(c.best, docset.Named), math.Inf(1) // what words score of a tool that the query names
 	for i, m := range matches {
-		switch {
-		case !c.cutsOff || m.Score >= docset.Named:
-		case best == 0 || best >= docset.Named:
-			best = m.Score
-		case m.Score < farRatio*best && best > 0 && (i == 0 || m.Score < gapRatio*matches[i-1].Score):
+		score := math.Mod(m.Score, docset.Named)
+		best = cmp.Or(best, score)
+		if c.cutsOff && m.Score < docset.Named && score < farRatio*best && best > 0 && score < gapRatio*before {
 			return i
 		}
+		before = score
 	}
 	return len(matches)
 }
