@@ -110,13 +110,8 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 		return enhancedResult(toJSON(answerOf(t.host.excuse(r, request), trace{}))), nil
 	}
 	var names []string
-	write := func(result *Result, t trace) string {
-		if names = matchNames(result.Matches); len(names) == 0 { // an empty result would say that nothing matches
-			names = t.alreadyShown
-		}
-		return ""
-	}
 	if !request.unreadable {
+		write := func(result *Result, _ trace) string { names = matchNames(result.Matches); return "" }
 		if _, err := t.host.search(ctx, r, request, write); err != nil {
 			return nil, err
 		}
@@ -187,8 +182,14 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, write 
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()
 	duration := time.Since(start)
+	if err == nil && r.mode == deferredMode && len(result.Matches) == 0 { // an empty result would say that nothing matches
+		for _, info := range r.infos(r.docsNamed(trace.alreadyShown)) {
+			result.Matches = append(result.Matches, Match{Info: info})
+		}
+	}
 	// The next call shows MaxLoaded tools: the best new match, what the model sees already, and further matches.
-	if err == nil && trace.ranked > 0 && scope.isShown != nil && r.mode == textMode && h.names.add == "" && r.config.Limits.MaxLoaded > 0 {
+	isListed := r.mode == textMode || r.mode == anchoredMode && !r.moves.Load()
+	if err == nil && trace.ranked > 0 && scope.isShown != nil && isListed && h.names.add == "" && r.config.Limits.MaxLoaded > 0 {
 		most := max(1, r.config.Limits.MaxLoaded/r.notebook.Answers())
 		counted := slices.DeleteFunc(slices.Clone(trace.alreadyShown), func(name string) bool { return r.isAlways(r.scope.byName[name]) })
 		h.leaveOut(result, result.Matches[:min(len(result.Matches), max(1, most-len(counted)))])

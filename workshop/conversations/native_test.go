@@ -151,7 +151,8 @@ func TestNativeKeepsWhatItFound(t *testing.T) {
 func TestNativeSearchesShowNothingTwice(t *testing.T) {
 	mails := searching(`{"query":"mail","max_results":3}`)
 	for _, w := range nativeWays {
-		config := toolsearch.Config{Protocol: w.protocol, DynamicTools: testtools.EchoTools(
+		var searches []*toolsearch.SearchEvent
+		config := toolsearch.Config{Protocol: w.protocol, OnEvent: hearing(&searches), DynamicTools: testtools.EchoTools(
 			"mail_0: Mail", "mail_1: Mail", "mail_2: Mail", "mail_3: Mail", "mail_4: Mail", "mail_5: Mail")}
 		if w.protocol == toolsearch.ProtocolNativeDeferred { // without an Index it is Eino's
 			config.Index = toolsearch.BM25
@@ -162,6 +163,7 @@ func TestNativeSearchesShowNothingTwice(t *testing.T) {
 		assert.Equal(t, []string{"mail_3", "mail_4", "mail_5"}, nativeResult(t, o, "call_2"), w.protocol)
 		if w.agentic {
 			assert.Equal(t, first, nativeResult(t, o, "call_3"), w.protocol)
+			assert.Equal(t, first, searches[2].Matches, w.protocol)
 		} else {
 			assert.Equal(t, `{"matches":[],"already_loaded":["mail_0","mail_1","mail_2"]}`, o.result(t, "call_3"), w.protocol)
 		}

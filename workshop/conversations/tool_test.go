@@ -488,7 +488,15 @@ func TestNothingTwice(t *testing.T) {
 	)
 	byBM25 := toolsearch.Config{Index: toolsearch.BM25}
 	alwaysFirst := toolsearch.Config{Index: toolsearch.BM25, AlwaysLoaded: []string{"mail_0"}}
-	atMostThree := toolsearch.Config{Index: toolsearch.BM25, Limits: toolsearch.Limits{MaxLoaded: 3}}
+	atMostThree := func(name string, protocol toolsearch.Protocol) conversation {
+		limits := toolsearch.Limits{MaxLoaded: 3}
+		return conversation{name: name, config: toolsearch.Config{Protocol: protocol, Index: toolsearch.BM25, Limits: limits}, dynamic: testtools.EchoTools(six...),
+			turns: []turn{searching(mails), selecting("mail_3,mail_4,mail_5"), searching(mails), searching(mails)},
+			saw: []string{"tool_search", "tool_search mail_0 mail_1 mail_2", "tool_search mail_3 mail_4 mail_5", "tool_search mail_0 mail_1 mail_2",
+				"tool_search mail_0 mail_1 mail_3"},
+			check: says(first, `{"matches":["mail_3","mail_4","mail_5"]}`, first,
+				`{"matches":["mail_3"],"already_loaded":["mail_0","mail_1"],"message":"2 more did not fit into this answer. Ask for fewer at once."}`)}
+	}
 	shown := func(numbers ...int) string {
 		parts := make([]string, len(numbers))
 		for i, n := range numbers {
@@ -514,12 +522,8 @@ func TestNothingTwice(t *testing.T) {
 			check: says(first, `{"matches":["mail_1"]}`, `{"matches":["mail_1","mail_3","mail_4","mail_5"],"already_loaded":["mail_0","mail_2"]}`)},
 		{name: "what is always listed is seen", config: alwaysFirst, dynamic: testtools.EchoTools(six...),
 			turns: []turn{searching(mails)}, check: says(`{"matches":["mail_1","mail_2","mail_3"],"already_loaded":["mail_0"]}`)},
-		{name: "a tool that MaxLoaded took away is shown again, and a search loads no more", config: atMostThree, dynamic: testtools.EchoTools(six...),
-			turns: []turn{searching(mails), selecting("mail_3,mail_4,mail_5"), searching(mails), searching(mails)},
-			saw: []string{"tool_search", "tool_search mail_0 mail_1 mail_2", "tool_search mail_3 mail_4 mail_5", "tool_search mail_0 mail_1 mail_2",
-				"tool_search mail_0 mail_1 mail_3"},
-			check: says(first, `{"matches":["mail_3","mail_4","mail_5"]}`, first,
-				`{"matches":["mail_3"],"already_loaded":["mail_0","mail_1"],"message":"2 more did not fit into this answer. Ask for fewer at once."}`)},
+		atMostThree("a tool that MaxLoaded took away is shown again, and a search loads no more", toolsearch.ProtocolToolSearch),
+		atMostThree("so it is where no transport moves definitions", toolsearch.ProtocolAnchored),
 		{
 			name: "a definition in a result is not sent again", config: dispatch(func(c *toolsearch.Config) { c.Index = toolsearch.BM25 }),
 			dynamic: testtools.EchoTools(six...), turns: []turn{searching(mails), searching(mails)},
