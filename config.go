@@ -89,9 +89,9 @@ type Config struct {
 
 	// Usage says which tools other conversations call together with those that this one has called. They come first among
 	// the matches of a search and of Preselect, by at most half the score of the best, and answers name them. It is asked
-	// when a run starts; what it returns is for that run. An unset Index under ProtocolToolSearch and the native protocols
-	// leaves Eino's order, and patterns stay as they are. See package usage. A panic is told by a FailureEvent. Nil means
-	// none.
+	// when a run starts; what it returns is for that run. An unset Index under ProtocolToolSearch, ProtocolAnchored and the
+	// native protocols leaves Eino's order, and patterns stay as they are. See package usage. A panic is told by a
+	// FailureEvent. Nil means none.
 	Usage func(ctx context.Context) CoUse
 
 	// MaxResults is how many tools a search returns if the model asks for no number. A pattern returns up to
@@ -137,9 +137,9 @@ type Config struct {
 	// Language is that of the texts for the model. Zero means English.
 	Language Language
 
-	// Texts replaces texts that the model reads. The keys are the headings of prompt/en.md; New fails on others.
-	// Placeholders in braces are filled in. A text also replaces its variants -groups and -unlisted, unless they are
-	// replaced too. Nil means none.
+	// Texts replaces texts that the model reads. The keys are the headings of prompt/en.md; New fails on others. One that
+	// begins with the protocol goes before the same without. Placeholders in braces are filled in. A text also replaces its
+	// variants -groups and -unlisted, unless they are replaced too. Nil means none.
 	Texts map[string]string
 
 	// WHAT IS BOUNDED, AND WHAT YOU ARE TOLD

@@ -365,6 +365,12 @@ var trips = []trip{
 		loaded: []string{"", "get_weather", "get_weather", "~get_weather", "~get_weather", "get_weather"},
 		breaks: []int{3, 5}, // the reminder changes
 	},
+	{
+		name:   "a reminder before the user's newest message moves with it",
+		config: toolsearch.Config{Reminder: toolsearch.ReminderConfig{Position: toolsearch.ReminderLast}},
+		legs:   []leg{weather, goes(calls(selecting("send_mail"))), goes()},
+		loaded: []string{"", "get_weather", "get_weather", "get_weather", "get_weather send_mail", "get_weather send_mail"}, breaks: []int{3, 5},
+	},
 }
 
 // onEvery runs a test on every adapter.
