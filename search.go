@@ -67,7 +67,7 @@ type scope struct {
 	cutsOff      bool               // every match sends its definition, so matches far below the best of a query are left out
 	showsNoNames bool               // the model has no list of the hidden tools' names
 	best         float64            // the score of a query's best, if the model sees it already; 0 means the first match
-	chosen       map[int]int        // by the first of some copies: the one in the answer
+	chosen       map[int]int        // by the first of some copies: the one in the answer; nil means that each copy gets a place
 	only         string             // the searcher to ask, as in SearchEvent.Searcher; "" means whichever answers
 	perNamespace int                // most places of a result for one namespace; 0 means all but one, negative means no limit
 }
@@ -369,8 +369,7 @@ func (c scope) beforeGap(matches []Match) int {
 	best, before := math.Mod(c.best, docset.Named), math.Inf(1) // what words score of a tool that the query names
 	for i, m := range matches {
 		score := math.Mod(m.Score, docset.Named)
-		best = cmp.Or(best, score)
-		if c.cutsOff && m.Score < docset.Named && score < farRatio*best && best > 0 && score < gapRatio*before {
+		if best = cmp.Or(best, score); c.cutsOff && m.Score < docset.Named && score < farRatio*best && best > 0 && score < gapRatio*before {
 			return i
 		}
 		before = score

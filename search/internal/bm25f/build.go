@@ -246,7 +246,9 @@ func (c *Counter) write(ctx context.Context, x *Index) error {
 		}
 	}
 	for _, block := range c.blocks {
-		blocks.Put((*[blockCells]cell)(block[:blockCells]))
+		if cap(block) == blockCells { // the row of a giant has a longer one
+			blocks.Put((*[blockCells]cell)(block[:blockCells]))
+		}
 	}
 	return nil
 }
