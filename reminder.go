@@ -116,22 +116,20 @@ func (r *reminder) quoted(v *view) bool {
 // history. With ReminderInstruction it is the system message with the current reminder, or else the first with a text,
 // if there is one.
 func (r *reminder) place(views []view) int {
-	current, spoken := -1, -1        // system messages: with the current reminder, with a text
-	first, own, newest := -1, -1, -1 // other messages: the first, the first reminder, the newest that is the user's own
+	current, spoken := -1, -1                // system messages: with the current reminder, with a text
+	first, own, newest := len(views), -1, -1 // others: the first, the first reminder, the newest that is the user's own
 	for i := range views {
 		v := &views[i]
 		if v.system {
 			if _, end := r.split(v); current < 0 && end != "" && end == r.text {
 				current = i
 			}
-			if spoken < 0 && first < 0 && v.text != "" {
+			if spoken < 0 && first == len(views) && v.text != "" {
 				spoken = i
 			}
 			continue
 		}
-		if first < 0 {
-			first = i
-		}
+		first = min(first, i)
 		if v.user && !r.is(v) {
 			newest = i
 		} else if v.user && own < 0 {
@@ -145,10 +143,7 @@ func (r *reminder) place(views []view) int {
 	case r.position == ReminderLast && own != newest-1:
 		order = [...]int{newest, own, first}
 	}
-	if at := slices.IndexFunc(order[:], func(i int) bool { return i >= 0 }); at >= 0 {
-		return order[at]
-	}
-	return len(views)
+	return order[slices.IndexFunc(order[:], func(i int) bool { return i >= 0 })]
 }
 
 // requestOf returns the request that the list is for: the first, so that the list stays, or with ReminderLast the last.
