@@ -188,11 +188,8 @@ func (r *reminder) ensure(t *transcript) {
 			}
 		case !v.user:
 		case r.is(v):
-			if isHere && v.text == r.text && r.position != ReminderInstruction {
-				placed = true
-			} else { // stale or repeated
-				v.dropped = true
-			}
+			v.dropped = !isHere || v.text != r.text || r.position == ReminderInstruction // stale or repeated
+			placed = placed || !v.dropped
 		case r.quoted(v):
 			v.setText(r.block.Without(v.text))
 		}
