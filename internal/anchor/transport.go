@@ -127,8 +127,7 @@ var tied = regexp.MustCompile("prefix_mismatch_behavior")
 // send sends a body. If Claude refuses earlier thinking, it sends the body once more and asks to leave that out.
 // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking (November 2026)
 func (t *transport) send(r *http.Request, w *wire, text []byte, beta string, plan *Plan, report *Report) (*http.Response, error) {
-	request := withBody(r, text)
-	addBeta(request.Header, beta)
+	request := withBody(r, text, beta)
 	if plan.Drops && w.beta != "" {
 		return t.base.RoundTrip(cmp.Or(untied(request, text), request))
 	}
@@ -158,19 +157,15 @@ func untied(request *http.Request, text []byte) *http.Request {
 		return nil
 	}
 	fields[at].raw = join(append(thinking, field{"block_binding", json.RawMessage(`{"prefix_mismatch_behavior":"drop_block"}`)}))
-	again := withBody(request, join(fields))
-	addBeta(again.Header, "thinking-binding-controls-2026-08-01")
-	return again
+	return withBody(request, join(fields), "thinking-binding-controls-2026-08-01")
 }
 
-func addBeta(header http.Header, beta string) {
-	if beta != "" && !strings.Contains(strings.Join(header.Values("Anthropic-Beta"), ","), beta) {
-		header.Add("Anthropic-Beta", beta)
-	}
-}
-
-func withBody(r *http.Request, text []byte) *http.Request {
+// withBody returns a request with another body, and with a value of the header anthropic-beta; "" means none.
+func withBody(r *http.Request, text []byte, beta string) *http.Request {
 	next := r.Clone(r.Context())
+	if !strings.Contains(strings.Join(next.Header.Values("Anthropic-Beta"), ","), beta) {
+		next.Header.Add("Anthropic-Beta", beta)
+	}
 	next.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
 	next.Body, _ = next.GetBody()
 	next.ContentLength = int64(len(text))
