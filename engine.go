@@ -189,14 +189,11 @@ func (e *engine) yieldToLater(ctx context.Context, r *run, all []*schema.ToolInf
 	}
 	r.hasYielded = true
 	given, isLater := docset.New(len(r.scope.docs)), false
-	for _, t := range all {
-		if t == nil {
-			continue
-		}
-		r.recordOwnTool(t.Name)
-		doc, dynamic := r.owns(t.Name)
+	for _, name := range toolNames(all) {
+		r.recordOwnTool(name)
+		doc, dynamic := r.owns(name)
 		if dynamic && (!r.scope.has(doc) || !given.Add(doc)) {
-			e.yield(ctx, r, t.Name)
+			e.yield(ctx, r, name)
 			isLater = true
 		}
 	}
