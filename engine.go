@@ -248,9 +248,7 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	}
 	if next != nil {
 		for _, info := range next.tools {
-			if info != nil {
-				change.ToolTokens += r.tokensOf(info)
-			}
+			change.ToolTokens += r.tokensOf(info)
 		}
 		change.ListTokens = tokens.Of(r.reminder.text)
 	}
