@@ -180,9 +180,7 @@ func (r *run) preselected(ctx context.Context, question string, isAnswered bool)
 // restrict removes the tools that the request may not see, and the least recently used beyond limit; 0 means no limit.
 // A tool shown by a native result stays callable by that result, and so stays loaded.
 func (r *run) restrict(s *conversation.LoadSet, limit int, busy []int) {
-	if r.scope.allowed != nil {
-		s.Keep(r.scope.has)
-	}
+	s.Keep(r.scope.has)
 	isDefined := func(doc int) bool { return r.defined(doc) != nil } // then it stays callable
 	s.Drop(slices.DeleteFunc(r.beyond(s, limit, busy), isDefined))
 }
