@@ -214,10 +214,8 @@ func (r *run) markCalled(given lists, docs []int) lists {
 	case r.mode.searches():
 		given.deferred = slices.Clone(given.deferred)
 		for i, t := range given.deferred {
-			if t == nil || conversation.IsLoaded(t, r.names.search) {
-				continue
-			}
-			if doc, ok := r.scope.byName[t.Name]; ok && slices.Contains(docs, doc) {
+			isCalled := func(doc int) bool { return r.scope.docs[doc].Name == t.Name }
+			if t != nil && !conversation.IsLoaded(t, r.names.search) && slices.ContainsFunc(docs, isCalled) {
 				given.deferred[i] = conversation.MarkLoaded(t, r.names.search)
 			}
 		}
