@@ -131,10 +131,7 @@ func (r *run) plan(ctx context.Context, t *transcript, tools []*schema.ToolInfo)
 			r.tellOnce(ctx, "without a Session, a run defines the tools of earlier runs anew, which may cost the prompt cache once")
 		}
 	}
-	p := &anchor.Plan{Search: r.names.search, Now: c.now, Drops: r.drops.Load()}
-	for _, doc := range r.excess {
-		p.Excess = append(p.Excess, r.scope.docs[doc].Name)
-	}
+	p := &anchor.Plan{Search: r.names.search, Now: c.now, Drops: r.drops.Load(), Excess: toolNames(r.infos(r.excess))}
 	definitions, hasRoom := r.session.definitions()
 	isWhole := hasRoom && len(definitions) > 0 && !r.isAlone // what the session does not have was never defined
 	add := func(tool anchor.Tool, isNew bool) {
