@@ -126,12 +126,11 @@ func (c *callView) unmask(extra map[string]any) {
 func (c *callView) marked(extra map[string]any) map[string]any {
 	marked := make(map[string]any, len(extra)+2)
 	maps.Copy(marked, extra)
-	if c.standIn {
-		marked[callNameMark], marked[callArgsMark] = c.wanted, c.wantArg
-		return marked
-	}
 	delete(marked, callNameMark)
 	delete(marked, callArgsMark)
+	if c.standIn {
+		marked[callNameMark], marked[callArgsMark] = c.wanted, c.wantArg
+	}
 	if len(marked) == 0 {
 		return nil
 	}
