@@ -226,6 +226,8 @@ func (c scope) docNamed(name string) (doc int, ok bool) {
 	return doc, ok && c.has(doc)
 }
 
+func (c scope) hasTool(name string) bool { _, ok := c.docNamed(name); return ok }
+
 // lookup finds a tool by its exact name, or as the only tool whose name is that in another case, with "-" for "_", or
 // as the reminder shows it.
 func (c scope) lookup(name string) (doc int, ok bool) {

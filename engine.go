@@ -125,7 +125,7 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		r.scope.byName = edition.catalog.assignNames(r.scope.allowed)
 	}
 	r.names = e.names
-	isFree := func(name string) bool { _, dynamic := r.scope.docNamed(name); return !dynamic }
+	isFree := func(name string) bool { return !r.scope.hasTool(name) }
 	r.names.taken = slices.DeleteFunc(slices.Clone(loaderNames), isFree)
 	for _, name := range own {
 		r.recordOwnTool(name)
@@ -303,8 +303,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) (context.Context, []model.Option) {
 	options := model.GetCommonOptions(nil, opts...)
 	isTool := func(name string) bool {
-		_, dynamic := r.scope.docNamed(name)
-		return dynamic || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
+		return r.scope.hasTool(name) || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
 	}
 	given := lists{options.Tools, options.DeferredTools, options.ToolSearchTool}
 	var loaded *conversation.LoadSet
@@ -372,10 +371,8 @@ func (e *engine) watcher(ctx context.Context, call *adk.ToolContext) *watcher {
 	if call == nil || e.config.ToolErrors != ToolErrorsExplain && !e.events.listens() {
 		return nil
 	}
-	if r, err := e.run(ctx); err == nil {
-		if _, dynamic := r.scope.docNamed(call.Name); dynamic {
-			return &watcher{r, call.Name}
-		}
+	if r, err := e.run(ctx); err == nil && r.scope.hasTool(call.Name) {
+		return &watcher{r, call.Name}
 	}
 	return nil
 }

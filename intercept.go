@@ -110,10 +110,7 @@ const maxAgentTools = 256 // tools of the agent's own that a name is compared wi
 
 func (k *callable) near(name string) []string {
 	c := k.run.scope
-	agentTools := slices.DeleteFunc(toolNames(k.all), func(name string) bool {
-		_, dynamic := c.docNamed(name)
-		return dynamic
-	})
+	agentTools := slices.DeleteFunc(toolNames(k.all), c.hasTool)
 	agentTools = withoutMatches(agentTools[:min(len(agentTools), maxAgentTools)], nil)
 	names := naming.NewNearIndex(agentTools).Near(name, maxSuggestions, nil)
 	names = append(names, c.names().Near(name, maxSuggestions, c.allowed)...)

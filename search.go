@@ -225,7 +225,7 @@ func (c scope) namesIn(text string) (list string, ok bool) {
 		return list, ok
 	}
 	names := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(",，、", r) || unicode.IsSpace(r) })
-	isOther := func(name string) bool { _, known := c.docNamed(name); return !known || !strings.Contains(name, "_") }
+	isOther := func(name string) bool { return !c.hasTool(name) || !strings.Contains(name, "_") }
 	return strings.Join(names, ","), len(names) > 1 && !slices.ContainsFunc(names, isOther)
 }
 
