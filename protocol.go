@@ -96,12 +96,11 @@ type metaNames struct {
 
 // names returns the names of the meta-tools for a Config.ToolName, which is their prefix unless it is the default.
 func (p Protocol) names(toolName string) metaNames {
-	prefix := ""
-	own := toolName == p.defaultToolName()
-	if !own {
-		prefix = toolName + "_"
+	n := metaNames{search: toolName, all: []string{toolName}, allProtocols: toolName == p.defaultToolName()}
+	prefix := toolName + "_"
+	if n.allProtocols {
+		prefix = ""
 	}
-	n := metaNames{search: toolName, all: []string{toolName}, allProtocols: own}
 	switch p {
 	case ProtocolSearchAdd:
 		n.add, n.showAll, n.remove = prefix+"add_tool", prefix+"show_all_tools", prefix+"remove_tool"
