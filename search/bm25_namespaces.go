@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/eino-toolsearch/toolsearch/internal/naming"
 	"github.com/eino-toolsearch/toolsearch/search/internal/letters"
@@ -94,54 +95,58 @@ func (x *bm25) owner(terms ...int32) (owner int32) {
 	return owner
 }
 
-// lifts are what the tools of each namespace get on top of their own scores.
-type lifts struct {
-	*bm25Namespaces
-	byDescription []float64 // what its tools get for its description
-	sums          []float64 // of the scores of its tools; zeros if they are not evidence
+// A bm25Lift is what the tools of a namespace get on top of their own scores.
+type bm25Lift struct {
+	ofDescription float64
+	sum           float64 // of the scores of its tools, if they are evidence
 }
 
-// of returns what a tool with that score gets for its namespace.
-func (l *lifts) of(tool int32, score float64) (ofDescription, ofOthers float64) {
-	if l.bm25Namespaces == nil {
+// lifted returns what a tool with that score gets for its namespace.
+func (s *bm25Scratch) lifted(tool int32, score float64) (ofDescription, ofOthers float64) {
+	if len(s.lifts) == 0 {
 		return 0, 0
 	}
-	namespace := l.bm25Namespaces.of[tool]
-	if others := len(l.tools[namespace]) - 1; score > 0 && others > 0 {
-		ofOthers = evidenceShare * max(0, l.sums[namespace]-score) / float64(others)
+	namespace := s.x.namespaces.of[tool]
+	if others := len(s.x.namespaces.tools[namespace]) - 1; score > 0 && others > 0 {
+		ofOthers = evidenceShare * max(0, s.lifts[namespace].sum-score) / float64(others)
 	}
-	return l.byDescription[namespace], ofOthers
+	return s.lifts[namespace].ofDescription, ofOthers
 }
 
-// lift returns what tools get for their namespaces. It touches the tools of a namespace that is described by the query.
-func (s *bm25Scratch) lift(ctx context.Context, q Query) (l lifts, err error) {
+// lift works out totals, lifts and mostLift. It touches the tools of a namespace that is described by the query.
+func (s *bm25Scratch) lift(ctx context.Context, q Query) error {
 	n := s.x.namespaces
+	isDescribed := n != nil && n.descriptions != nil
 	isEvidence := n != nil && len(n.tools) > 2 && s.isLonger(evidenceLength)
-	if n == nil || n.descriptions == nil && !isEvidence {
-		return l, nil
+	if s.lifts = s.lifts[:0]; isDescribed || isEvidence {
+		s.lifts = slices.Grow(s.lifts, len(n.tools))[:len(n.tools)]
+		clear(s.lifts)
 	}
-	l = lifts{n, make([]float64, len(n.tools)), make([]float64, len(n.tools))}
-	if isEvidence {
-		for _, doc := range s.sums.touched {
-			sum, share, _ := s.sum(doc)
-			l.sums[n.of[doc]] += s.x.total(sum, share, letters.NotNamed)
+	s.totals = s.totals[:0]
+	for _, doc := range s.sums.touched {
+		sum, share, _ := s.sum(doc)
+		if isEvidence {
+			s.lifts[n.of[doc]].sum += s.x.total(sum, share, letters.NotNamed)
 		}
+		s.totals = append(s.totals, s.x.total(sum, share, s.tier(doc)))
 	}
-	if n.descriptions == nil {
-		return l, nil
-	}
-	n.descriptions.with(func(of *bm25Scratch) {
-		err = of.score(ctx, q)
-		for _, description := range of.sums.touched {
-			sum, _, _ := of.sum(description)
-			namespace := n.described[description]
-			l.byDescription[namespace] = namespaceWeight * sum / math.Sqrt(float64(len(n.tools[namespace])))
-			if sum > 0 {
+	if isDescribed {
+		n.descriptions.with(func(of *bm25Scratch) {
+			_ = of.score(ctx, q) // it fails only if ctx is done, as lift does then
+			for _, description := range of.sums.touched {
+				sum, _, _ := of.sum(description)
+				namespace := n.described[description]
+				s.lifts[namespace].ofDescription = namespaceWeight * sum / math.Sqrt(float64(len(n.tools[namespace])))
 				for _, doc := range n.tools[namespace] {
 					s.sums.touch(doc)
 				}
 			}
-		}
-	})
-	return l, err
+		})
+		s.totals = append(s.totals, make([]float64, len(s.sums.touched)-len(s.totals))...)
+	}
+	s.mostLift = 0
+	for i := 1; i < len(s.lifts); i++ {
+		s.mostLift = max(s.mostLift, s.lifts[i].ofDescription+evidenceShare*s.lifts[i].sum/float64(max(1, len(n.tools[i])-1)))
+	}
+	return ctx.Err()
 }

@@ -101,8 +101,11 @@ func (s *bm25Sums) end() {
 // bm25Scratch is the memory of a search. It serves one search at a time.
 type bm25Scratch struct {
 	bm25Reader
-	sums bm25Sums
-	best []docset.Scored
+	sums     bm25Sums
+	totals   []float64  // by place in sums.touched, without lifts
+	lifts    []bm25Lift // by namespace; empty if there are none
+	mostLift float64    // that a tool can get
+	best     []docset.Scored
 }
 
 // with calls f with a scratch. A scratch in which f panics is not used again.
@@ -119,30 +122,23 @@ func (x *bm25) Search(ctx context.Context, q Query) (hits Hits, err error) {
 }
 
 func (s *bm25Scratch) search(ctx context.Context, q Query) (Hits, error) {
-	x, lifts, err := s.x, lifts{}, s.score(ctx, q)
-	if err == nil {
-		lifts, err = s.lift(ctx, q)
-	}
-	if err != nil {
+	if err := s.score(ctx, q); err != nil {
 		return Hits{}, err
 	}
 	best := docset.NewTop(q.Limit, len(s.sums.touched), s.best)
-	for _, doc := range s.sums.touched {
-		if !q.Allows(documentAt(x.docOf, int(doc))) {
-			continue
-		}
-		sum, share, _ := s.sum(doc)
-		score := x.total(sum, share, letters.NotNamed)
-		ofDescription, ofOthers := lifts.of(doc, score)
-		if s.sums.cells[doc].group == s.sums.group { // it is named
-			score = x.total(sum, share, s.named[doc])
-		}
-		if score += ofDescription + ofOthers; score > 0 {
-			best.Add(score, doc)
+	for at, doc := range s.sums.touched {
+		switch {
+		case !q.Allows(documentAt(s.x.docOf, int(doc))):
+		case best.Wants(s.totals[at]+s.mostLift, doc):
+			sum, share, _ := s.sum(doc)
+			ofDescription, ofOthers := s.lifted(doc, s.x.total(sum, share, letters.NotNamed))
+			best.Add(s.x.total(sum, share, s.tier(doc))+(ofDescription+ofOthers), doc)
+		default: // no lift would bring it among the best
+			best.Total++
 		}
 	}
 	s.best = best.Items
-	return hitsOf(&best, x.docOf), nil
+	return hitsOf(&best, s.x.docOf), nil
 }
 
 func (s *bm25Scratch) score(ctx context.Context, q Query) error {
@@ -170,7 +166,14 @@ func (s *bm25Scratch) score(ctx context.Context, q Query) error {
 	for doc := range s.named { // a name of stop words has no terms
 		s.sums.touch(doc).group = s.sums.group
 	}
-	return ctx.Err()
+	return s.lift(ctx, q)
+}
+
+func (s *bm25Scratch) tier(doc int32) letters.Tier {
+	if s.sums.cells[doc].group != s.sums.group { // a look-up for each would take longer than to score it
+		return letters.NotNamed
+	}
+	return s.named[doc]
 }
 
 // sum returns what a tool's score is made of; inSentence is of its best sentence.
@@ -233,11 +236,7 @@ func (s *bm25Scratch) explain(ctx context.Context, q Query, number int) (Explana
 	if tier > letters.NotNamed {
 		add("", "name", tierBonus[tier], tierDetail[tier])
 	}
-	lifts, err := s.lift(ctx, q)
-	if err != nil {
-		return Explanation{}, err
-	}
-	ofDescription, ofOthers := lifts.of(doc, x.total(sum, share, letters.NotNamed))
+	ofDescription, ofOthers := s.lifted(doc, x.total(sum, share, letters.NotNamed))
 	if ofDescription > 0 {
 		add("", "namespace", ofDescription, "the query matches the description of the namespace")
 	}
