@@ -310,7 +310,6 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	if r.mode.isNative() { // the model could not reach a deferred tool whose search result was removed
 		loaded = r.stillLoaded(t, given)
 		given = r.lists(given, loaded)
-		r.notebook.SetDefined(docset.New(len(r.scope.docs), r.docsNamed(toolNames(given.tools))...))
 		options.Tools, options.DeferredTools = given.tools, given.deferred
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
@@ -319,9 +318,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	}
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
-	if r.mode == dispatchMode {
-		r.notebook.SetDefined(r.definedBy(t))
-	}
+	r.notebook.SetDefined(r.definedBy(t, given.tools))
 	if plan := r.plan(ctx, t, options.Tools); plan != nil {
 		ctx = anchor.With(ctx, plan)
 	}
@@ -345,7 +342,9 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 			}
 		}
 	}
-	r.notebook.Expect(ids, answers)
+	if r.notebook.Expect(ids, answers); len(ids) > 0 {
+		r.remember(ctx)
+	}
 	k := &callable{run: r, all: all, given: given}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, &LoadEvent{Refused: refused})

@@ -77,8 +77,7 @@ func (k *callable) standInFor(name string) *standIn {
 	case dynamic:
 		// A tool that the conversation defines and remove_tool has unloaded is visible where providers cannot take it back.
 		isRemoved := k.run.moves.Load() && k.run.defined(doc) != nil
-		loaded, _ := k.run.notebook.WasLoaded(doc)
-		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode != serverMode && !loaded && !k.run.hidesNone &&
+		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode != serverMode && !k.run.notebook.Loaded().Has(doc) && !k.run.hidesNone &&
 			!containsName(k.given.tools, name) && !hasLoaded(k.run, k.given.deferred, name) {
 			return &standIn{UnloadedTool: name}
 		}

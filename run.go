@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
@@ -40,8 +41,9 @@ type run struct {
 	shared   map[string]bool    // the names the session had at the last model call, as far as this run knows
 	listed   []*schema.ToolInfo // the tool list of the last model call
 	notebook conversation.Notebook
-	effects  sync.Map // text of a meta-tool's result -> effect
-	replayed string   // the calls of the last round that the tool list reflects
+	effects  sync.Map  // text of a meta-tool's result -> effect
+	replayed string    // the calls of the last round that the tool list reflects
+	recalled sync.Once // what remember kept
 
 	coUse   CoUse        // of Config.Usage; nil means none
 	related atomic.Value // a map[int]float64 as in evidence, of the last model call
@@ -65,17 +67,40 @@ type run struct {
 // tool, and of patterns.
 func (r *run) shown() func(doc int) bool {
 	switch {
-	case !r.isInAgent():
+	case !r.isInAgent(),
+		r.mode != dispatchMode && (r.scope.takesPatterns || r.config.Index == nil && (r.config.Protocol == ProtocolToolSearch || r.mode.searches())):
 		return nil
-	case r.mode == dispatchMode:
-		return func(doc int) bool { return r.isAlways(doc) || r.notebook.IsDefined(doc) }
-	case r.scope.takesPatterns || r.config.Index == nil && (r.config.Protocol == ProtocolToolSearch || r.mode.searches()):
-		return nil
+	case r.mode.isNative(): // a result in the history loads a tool without a place in the list
+		return r.notebook.Loaded().Has
 	}
-	return func(doc int) bool {
-		loaded, _ := r.notebook.WasLoaded(doc)
-		return loaded && !slices.Contains(r.hidden, doc)
+	return r.notebook.Defined().Has
+}
+
+// remember keeps what the calls of the model's message depend on, since they may run after an interrupt, in another
+// process: the user's request, then the names of the tools that the model sees.
+func (r *run) remember(ctx context.Context) {
+	names, seen := []string{r.request}, r.notebook.Defined()
+	if r.mode.isNative() {
+		seen = r.notebook.Loaded()
 	}
+	for doc := range seen.All() {
+		names = append(names, r.scope.docs[doc].Name)
+	}
+	_ = adk.SetRunLocalValue(ctx, "toolsearch."+r.names.search, names) // it fails without a Runner, which alone resumes
+}
+
+// recall recalls what remember kept, in a resumed run that begins with calls.
+func (r *run) recall(ctx context.Context) {
+	r.recalled.Do(func() {
+		value, _, _ := adk.GetRunLocalValue(ctx, "toolsearch."+r.names.search)
+		if names, _ := value.([]string); len(names) > 0 && r.notebook.Loaded() == nil {
+			r.request = names[0]
+			seen := docset.New(len(r.scope.docs), r.docsNamed(names[1:])...)
+			if r.notebook.SetLoaded(seen); !r.mode.isNative() {
+				r.notebook.SetDefined(seen)
+			}
+		}
+	})
 }
 
 // sendsDefinitions reports whether a search sends the definitions of its matches. The provider's own search tool with an

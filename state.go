@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cloudwego/eino/schema"
+
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/modeljson"
@@ -148,9 +150,10 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 	}
 }
 
-func (r *run) definedBy(t *transcript) docset.Set {
-	defined := docset.New(len(r.scope.docs))
-	for i := range t.answers {
+// definedBy returns the tools that a request defines in its list and, for call_tool, in its results.
+func (r *run) definedBy(t *transcript, list []*schema.ToolInfo) docset.Set {
+	defined := docset.New(len(r.scope.docs), r.docsNamed(toolNames(list))...)
+	for i := 0; i < len(t.answers) && r.mode == dispatchMode; i++ {
 		for result := range t.loading(&t.answers[i], &r.names) {
 			defined.Union(docset.New(len(r.scope.docs), r.effectOf(result).defines...))
 		}

@@ -50,6 +50,7 @@ func (t *metaTool) InvokableRun(ctx context.Context, arguments string, _ ...tool
 	if err != nil {
 		return "", err
 	}
+	r.recall(ctx)
 	return t.answer(ctx, r, arguments)
 }
 
@@ -105,6 +106,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 	if err != nil {
 		return nil, err
 	}
+	r.recall(ctx)
 	request := readKeywords(argument.Text)
 	if request.stand != nil {
 		return enhancedResult(toJSON(answerOf(t.host.excuse(r, request), trace{}))), nil
@@ -116,7 +118,7 @@ func (t *nativeSearchTool) InvokableRun(ctx context.Context, argument *schema.To
 			return nil, err
 		}
 	}
-	docs := slices.DeleteFunc(r.docsNamed(names), r.notebook.IsDefined) // the ordinary list may have some of them
+	docs := slices.DeleteFunc(r.docsNamed(names), r.notebook.Defined().Has) // the ordinary list may have some of them
 	found := &schema.ToolSearchResult{Tools: r.infos(docs)}
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeToolSearchResult, ToolSearchResult: found}}}, nil
 }

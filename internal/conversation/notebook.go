@@ -20,7 +20,7 @@ type Notebook struct {
 	taken    int                 // how many of calls were made before the last Take
 	effects  map[string][]Effect // call id -> effects of the call
 	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
-	defined  docset.Set          // the tools whose definitions that call has, where results are not to repeat them
+	defined  docset.Set          // the tools whose definitions that call had
 }
 
 // An Effect names the tools that a call of a meta-tool loads and unloads.
@@ -88,12 +88,12 @@ func (b *Notebook) SetLoaded(loaded docset.Set) (before docset.Set) {
 	return before
 }
 
-// WasLoaded reports whether the tool was loaded at the last model call, and whether there was such a call: a resumed
-// run may begin with tool calls. So a call does not depend on what the other calls of its round have loaded.
-func (b *Notebook) WasLoaded(doc int) (loaded, known bool) {
+// Loaded returns the tools loaded at the last model call, or nil before the first. So a call does not depend on what the
+// other calls of its round have loaded.
+func (b *Notebook) Loaded() docset.Set {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.loaded != nil && b.loaded.Has(doc), b.loaded != nil
+	return b.loaded
 }
 
 // SetDefined records the tools whose definitions a model call shows.
@@ -103,9 +103,9 @@ func (b *Notebook) SetDefined(defined docset.Set) {
 	b.defined = defined
 }
 
-// IsDefined reports whether the last model call had the tool's definition.
-func (b *Notebook) IsDefined(doc int) bool {
+// Defined returns the tools whose definitions the last model call had.
+func (b *Notebook) Defined() docset.Set {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.defined != nil && b.defined.Has(doc)
+	return b.defined
 }

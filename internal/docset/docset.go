@@ -18,8 +18,8 @@ func New(docs int, members ...int) Set {
 	return s
 }
 
-// Has reports whether a document is in the set. Its number is below that given to New.
-func (s Set) Has(doc int) bool { return s[doc/64]&(1<<(doc%64)) != 0 }
+// Has reports whether a document is in the set. Its number is below that given to New. Nil has none.
+func (s Set) Has(doc int) bool { return doc/64 < len(s) && s[doc/64]&(1<<(doc%64)) != 0 }
 
 // Add adds the document and reports whether it was new.
 func (s Set) Add(doc int) bool {

@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tools of one name: the agent's own, those of other middlewares, and definitions that providers refuse.
+// Tools of one name: the agent's own, those of other middlewares, and definitions that providers refuse. Then tools that
+// other middlewares remove.
 
 // wrongTool is a tool without a definition.
 type wrongTool func() (*schema.ToolInfo, error)
@@ -241,4 +242,14 @@ func TestOddParameters(t *testing.T) {
 	checkSaw(t, "the model", o, "tool_search", "tool_search odd")
 	definition := testtools.Must(o.last().Tools[1].ToJSONSchema())(t)
 	assert.Equal(t, "foo", definition.Properties.Value("foo").Type)
+}
+
+// A tool that a later middleware removes from the request is not seen, so a search gives it a place again.
+func TestRemovedByALaterMiddleware(t *testing.T) {
+	config := toolsearch.Config{Index: toolsearch.BM25, DynamicTools: testtools.EchoTools("mail_0: Mail", "mail_1: Mail", "mail_2: Mail")}
+	agent := with(newMiddleware[chat](t, config), &handler[chat]{hides: "mail_0"})
+	two := `{"query":"mail","max_results":2}`
+	o := converseOn(context.Background(), t, way{}, agent, question, searching(two), searching(two))
+	require.NoError(t, o.err)
+	says(`{"matches":["mail_0","mail_1"]}`, `{"matches":["mail_0","mail_2"],"already_loaded":["mail_1"]}`)(t, o)
 }

@@ -322,6 +322,7 @@ type handler[M adk.MessageType] struct {
 	tools      []tool.BaseTool        // that it gives the agent
 	ownSession bool                   // for each run of the agent
 	rewrite    func(messages []M) []M // before each model call; nil leaves the messages alone
+	hides      string                 // a tool that it removes from the list before each model call
 }
 
 func (h *handler[M]) BeforeAgent(
@@ -341,6 +342,8 @@ func (h *handler[M]) BeforeModelRewriteState(ctx context.Context, state *adk.Typ
 	if h.rewrite != nil {
 		next.Messages = h.rewrite(state.Messages)
 	}
+	isHidden := func(info *schema.ToolInfo) bool { return info.Name == h.hides }
+	next.ToolInfos = slices.DeleteFunc(slices.Clone(state.ToolInfos), isHidden)
 	return ctx, &next, nil
 }
 

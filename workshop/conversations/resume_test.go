@@ -134,15 +134,16 @@ func testResumeWithoutTheTool(t *testing.T, w way) {
 	}
 }
 
-// approving is a middleware that interrupts before remove_tool runs.
+// approving is a middleware that interrupts before a call with certain arguments runs.
 type approving[M adk.MessageType] struct {
 	*adk.TypedBaseChatModelAgentMiddleware[M]
+	arguments string
 }
 
-func (approving[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint,
-	call *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
+func (a approving[M]) WrapInvokableToolCall(_ context.Context, next adk.InvokableToolCallEndpoint,
+	_ *adk.ToolContext) (adk.InvokableToolCallEndpoint, error) {
 	return func(ctx context.Context, arguments string, opts ...tool.Option) (string, error) {
-		if was, _, _ := tool.GetInterruptState[any](ctx); !was && call.Name == "remove_tool" {
+		if was, _, _ := tool.GetInterruptState[any](ctx); !was && arguments == a.arguments {
 			return "", tool.Interrupt(ctx, "really?")
 		}
 		return next(ctx, arguments, opts...)
@@ -158,13 +159,34 @@ func TestResumeRemoves(t *testing.T) {
 func testResumeRemoves[M adk.MessageType](t *testing.T) {
 	agent := func() *adk.TypedChatModelAgentConfig[M] {
 		adding := newMiddleware[M](t, toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, AlwaysLoaded: []string{"list_stocks"}})
-		return with(adding, approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}})
+		return with(adding, approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}, removing("get_weather,list_stocks").Calls[0].Arguments})
 	}
 	o := restartedOf(t, way{}, conversation{turns: []turn{adding("get_weather,send_mail"),
 		removing("get_weather,list_stocks")}}, agent(), agent())
 	require.NoError(t, o.err)
 	assert.Contains(t, o.last().Messages[len(o.last().Messages)-1].Text, `{"removed":["get_weather"],"not_found":["list_stocks"]`)
 	assert.Equal(t, "search_tools add_tool show_all_tools remove_tool list_stocks send_mail", o.saw()[0])
+}
+
+// A run is resumed at a search. The answer depends on what the model saw and on the user's request, as without an
+// interrupt.
+func TestResumeSearches(t *testing.T) {
+	ofBothTypes(t, testResumeSearches[chat], testResumeSearches[agentic])
+}
+
+func testResumeSearches[M adk.MessageType](t *testing.T) {
+	mails := `{"query":"mail","max_results":2}`
+	c := conversation{turns: []turn{selecting("mail_0"), callTools(called("m", "tool_search", mails+" "))}}
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolAnchored} {
+		config := toolsearch.Config{Protocol: protocol, Index: toolsearch.BM25, SendEvents: true,
+			DynamicTools: testtools.EchoTools("mail_0: Mail", "mail_1: Mail", "mail_2: Mail", "mail_3: Mail", "mail_4: Mail, what is new")}
+		agent := func() *adk.TypedChatModelAgentConfig[M] {
+			return with(newMiddleware[M](t, config), approving[M]{&adk.TypedBaseChatModelAgentMiddleware[M]{}, mails + " "})
+		}
+		want := playingOf[M](t, way{}, []toolsearch.Config{config})(c).result(t, "m")
+		assert.Equal(t, want, restartedOf(t, way{}, c, agent(), agent()).result(t, "m"), "the answer under %v", protocol)
+		assert.Contains(t, want, "mail_4", "which the request asks for")
+	}
 }
 
 // restarting is a conversation of several agents over two processes.
