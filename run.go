@@ -17,6 +17,8 @@ import (
 	"github.com/eino-toolsearch/toolsearch/internal/conversation"
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
 	"github.com/eino-toolsearch/toolsearch/internal/foreign"
+	"github.com/eino-toolsearch/toolsearch/internal/naming"
+	"github.com/eino-toolsearch/toolsearch/search"
 )
 
 // run is the state of the middleware during a run of an agent, from its start or resumption to its end. A session is
@@ -79,13 +81,11 @@ func (r *run) shown() func(doc int) bool {
 // remember keeps what the calls of the model's message depend on, since they may run after an interrupt, in another
 // process: the user's request, then the names of the tools that the model sees.
 func (r *run) remember(ctx context.Context) {
-	names, seen := []string{r.request}, r.notebook.Defined()
+	names, seen := []string{naming.CutWords(r.request, search.MaxQueryBytes)}, r.notebook.Defined()
 	if r.mode.isNative() {
 		seen = r.notebook.Loaded()
 	}
-	for doc := range seen.All() {
-		names = append(names, r.scope.docs[doc].Name)
-	}
+	names = append(names, toolNames(r.infos(slices.Collect(seen.All())))...)
 	_ = adk.SetRunLocalValue(ctx, "toolsearch."+r.names.search, names) // it fails without a Runner, which alone resumes
 }
 
