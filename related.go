@@ -115,8 +115,8 @@ func textsOf(d *search.Document) []string {
 	return texts
 }
 
-// withMentioned adds tools of the same namespace that the matches name in their texts ("call resolve-library-id first"), if
-// need be in the places of the last matches. As in beforeGap, Eino's own answers and patterns get nothing else.
+// withMentioned adds tools of the same namespace that a match names in its texts ("call resolve-library-id first"), if
+// need be in the places of the last matches behind it. As in beforeGap, Eino's own answers and patterns get nothing else.
 func (c scope) withMentioned(matches []Match, limit int) []Match {
 	if c.isShown == nil && !c.cutsOff {
 		return matches
@@ -126,7 +126,7 @@ func (c scope) withMentioned(matches []Match, limit int) []Match {
 		return !strings.ContainsRune("_-"+quotes, r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) ||
 			unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) // no blank needs to follow a name
 	}
-	for _, m := range matches {
+	for i, m := range matches {
 		of := &c.docs[c.byName[m.Info.Name]]
 		prefix, texts := naming.Prefix(of.Name, of.Namespace), strings.Join(textsOf(of)[1:], "\n")
 		for quoted := range strings.FieldsFuncSeq(naming.Cut(texts, search.MaxDescriptionBytes), isOutside) {
@@ -137,12 +137,11 @@ func (c scope) withMentioned(matches []Match, limit int) []Match {
 			}
 			isQuoted := strings.TrimLeft(quoted, quotes) != quoted && strings.TrimRight(quoted, quotes) != quoted
 			isName := isQuoted || strings.ContainsAny(word, "_-") || strings.ToLower(word) != word // not search
-			if known && isName && len(mentioned) < maxMentioned && c.docs[doc].Namespace == of.Namespace &&
+			if known && isName && len(mentioned) < min(maxMentioned, limit-1-i) && c.docs[doc].Namespace == of.Namespace &&
 				c.isFree(doc, slices.Concat(matches, mentioned)) {
 				mentioned = append(mentioned, Match{Info: c.docs[doc].Info})
 			}
 		}
 	}
-	mentioned = mentioned[:min(len(mentioned), maxMentioned, limit-1)]
 	return append(matches[:min(len(matches), limit-len(mentioned))], mentioned...)
 }

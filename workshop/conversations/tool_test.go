@@ -470,6 +470,8 @@ func TestToolsThatMatchesName(t *testing.T) {
 		{name: "no tool that the request may not see", dynamic: tools, config: filtered,
 			turns: search[:1], saw: []string{"tool_search", "tool_search lib__get_docs lib__list"}},
 		{name: "within the limit", dynamic: tools, config: bm25, turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
+		{name: "behind the match that names it", dynamic: append(testtools.EchoTools("fetch__documentation: Fetch"), tools...), config: bm25,
+			turns: []turn{searching(`{"query":"fetch documentation","max_results":2}`)}, saw: []string{"tool_search", "tool_search fetch__documentation lib__get_docs"}},
 		{name: "not in Eino's own answers", dynamic: tools, turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
 	})
 }
