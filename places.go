@@ -92,7 +92,7 @@ func copiesOf(docs []search.Document) map[int][]int {
 	for doc := range docs {
 		d := &docs[doc]
 		own := cmp.Or(d.Original, naming.Bare(d.Name, d.Namespace))
-		texts[doc] = naming.Fold(own) + "\n" + strings.ToLower(strings.Join(strings.Fields(d.Description), " "))
+		texts[doc] = naming.Fold(own) + "\n" + strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(d.Description), " ")), ".。")
 		count[texts[doc]]++
 	}
 	alike, copies, seen := make(map[string][]int), make(map[int][]int), make(map[string]bool)

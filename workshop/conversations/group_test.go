@@ -491,7 +491,7 @@ func TestCopies(t *testing.T) {
 	servers := []toolsearch.Group{
 		{Name: "prod", Prefix: true, Tools: issues("Assigns an issue")},
 		{Name: "staging", Prefix: true, Tools: issues("Assigns an issue for a day")},
-		{Name: "old", Prefix: true, Tools: append(testtools.EchoTools("create-issue: creates  an Issue"), confirming("close_issue"))},
+		{Name: "old", Prefix: true, Tools: append(testtools.EchoTools("create-issue: creates  an Issue."), confirming("close_issue"))},
 	}
 	by := func(index toolsearch.Indexer) toolsearch.Config {
 		return toolsearch.Config{Groups: servers, Index: index, Limits: toolsearch.Limits{MaxPerNamespace: -1}}
