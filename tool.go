@@ -194,7 +194,7 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, write 
 	if err == nil && trace.ranked > 0 && scope.isShown != nil && isListed && h.names.add == "" && r.config.Limits.MaxLoaded > 0 {
 		most := max(1, r.config.Limits.MaxLoaded/r.notebook.Answers())
 		counted := slices.DeleteFunc(slices.Clone(trace.alreadyShown), func(name string) bool { return r.isAlways(r.scope.byName[name]) })
-		h.leaveOut(result, result.Matches[:min(len(result.Matches), max(1, most-len(counted)))])
+		result.Matches = result.Matches[:min(len(result.Matches), max(1, most-len(counted)))]
 		gone := counted[min(len(counted), most-len(result.Matches)):] // no more stay visible
 		trace.alreadyShown = slices.DeleteFunc(trace.alreadyShown, func(name string) bool { return slices.Contains(gone, name) })
 	}
@@ -254,17 +254,11 @@ func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) s
 			kept, left = append(kept, m), left-size
 		}
 	}
-	result.Matches = all
-	h.leaveOut(result, kept)
-	return write(result, t), t.alreadyShown
-}
-
-// leaveOut keeps some of the matches, and says how many are left out.
-func (h *host) leaveOut(result *Result, kept []Match) {
-	if n := len(result.Matches) - len(kept); n > 0 {
-		result.Message = strings.TrimSpace(result.Message + " " + h.prompt.Text("left-out", "{count}", strconv.Itoa(n)))
+	if result.Matches = kept; len(kept) < len(all) {
+		count := strconv.Itoa(len(all) - len(kept))
+		result.Message = strings.TrimSpace(result.Message + " " + h.prompt.Text("left-out", "{count}", count))
 	}
-	result.Matches = kept
+	return write(result, t), t.alreadyShown
 }
 
 // room returns the bytes for one answer: the calls of one message divide the budget evenly.
