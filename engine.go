@@ -224,6 +224,7 @@ func (e *engine) beforeModel(ctx context.Context, r *run, t *transcript, given l
 	change := e.recordLoaded(r, loaded)
 	r.reminder.ensure(t)
 	given = r.lists(given, loaded)
+	r.notebook.SetDefined(r.definedBy(t, given.tools))
 	e.report(ctx, r, change, &given)
 	return given, nil
 }
@@ -260,7 +261,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 	before := r.notebook.SetLoaded(slices.Clone(loaded.Members))
 	var added, gone []string
 	for _, doc := range loaded.Docs {
-		if (before == nil || !before.Has(doc)) && !r.isAlways(doc) {
+		if !before.Has(doc) && !r.isAlways(doc) {
 			added = append(added, r.scope.docs[doc].Name)
 		}
 	}
@@ -272,7 +273,7 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 	if r.session != nil {
 		for name := range r.shared { // hidden by MaxLoaded before the model saw it
 			doc, known := r.scope.docNamed(name)
-			if known && !loaded.Has(doc) && (before == nil || !before.Has(doc)) {
+			if known && !loaded.Has(doc) && !before.Has(doc) {
 				gone = append(gone, name)
 			}
 		}
@@ -342,9 +343,8 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 			}
 		}
 	}
-	if r.notebook.Expect(ids, answers); len(ids) > 0 {
-		r.remember(ctx)
-	}
+	r.notebook.Expect(ids, answers)
+	r.remember(ctx, ids)
 	k := &callable{run: r, all: all, given: given}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, &LoadEvent{Refused: refused})

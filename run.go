@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -43,9 +44,8 @@ type run struct {
 	shared   map[string]bool    // the names the session had at the last model call, as far as this run knows
 	listed   []*schema.ToolInfo // the tool list of the last model call
 	notebook conversation.Notebook
-	effects  sync.Map  // text of a meta-tool's result -> effect
-	replayed string    // the calls of the last round that the tool list reflects
-	recalled sync.Once // what remember kept
+	effects  sync.Map // text of a meta-tool's result -> effect
+	replayed string   // the calls of the last round that the tool list reflects
 
 	coUse   CoUse        // of Config.Usage; nil means none
 	related atomic.Value // a map[int]float64 as in evidence, of the last model call
@@ -53,6 +53,8 @@ type run struct {
 	request       string // the user's last before the first model call
 	onceRelevance sync.Once
 	relevance     map[int]float64 // of tools to the request, as in evidence
+	onceRecalled  sync.Once
+	recalled      docset.Set // what the model saw before the interrupt, in a resumed run that begins with calls
 
 	// Under ProtocolAnchored:
 	begun      map[string][]anchor.Step // by tool: the steps that the session had when the run began
@@ -72,35 +74,41 @@ func (r *run) shown() func(doc int) bool {
 	case !r.isInAgent(),
 		r.mode != dispatchMode && (r.scope.takesPatterns || r.config.Index == nil && (r.config.Protocol == ProtocolToolSearch || r.mode.searches())):
 		return nil
-	case r.mode.isNative(): // a result in the history loads a tool without a place in the list
-		return r.notebook.Loaded().Has
 	}
-	return r.notebook.Defined().Has
+	return r.seen().Has
 }
 
-// remember keeps what the calls of the model's message depend on, since they may run after an interrupt, in another
-// process: the user's request, then the names of the tools that the model sees.
-func (r *run) remember(ctx context.Context) {
-	names, seen := []string{naming.CutWords(r.request, search.MaxQueryBytes)}, r.notebook.Defined()
+// seen returns the tools that the last model call defines. A result in the history defines a tool under native protocols.
+func (r *run) seen() docset.Set {
+	seen := r.notebook.Defined()
 	if r.mode.isNative() {
 		seen = r.notebook.Loaded()
 	}
-	names = append(names, toolNames(r.infos(slices.Collect(seen.All())))...)
+	if seen == nil {
+		return r.recalled
+	}
+	return seen
+}
+
+// remember keeps what the model's calls of meta-tools depend on, since they may run after an interrupt, in another process:
+// the user's request, the ids of the calls, and the names of the tools that the model sees.
+func (r *run) remember(ctx context.Context, ids []string) {
+	names := toolNames(r.infos(slices.Collect(r.seen().All())))
+	names = slices.Insert(names, 0, naming.CutWords(r.request, search.MaxQueryBytes), strings.Join(ids, "\n"))
 	_ = adk.SetRunLocalValue(ctx, "toolsearch."+r.names.search, names) // it fails without a Runner, which alone resumes
 }
 
-// recall recalls what remember kept, in a resumed run that begins with calls.
+// recall recalls what remember kept, in a resumed run that begins with calls. An agent within a call, without a Runner,
+// may have kept its own in the same place.
 func (r *run) recall(ctx context.Context) {
-	r.recalled.Do(func() {
-		value, _, _ := adk.GetRunLocalValue(ctx, "toolsearch."+r.names.search)
-		if names, _ := value.([]string); len(names) > 0 && r.notebook.Loaded() == nil {
-			r.request = names[0]
-			seen := docset.New(len(r.scope.docs), r.docsNamed(names[1:])...)
-			if r.notebook.SetLoaded(seen); !r.mode.isNative() {
-				r.notebook.SetDefined(seen)
+	value, _, _ := adk.GetRunLocalValue(ctx, "toolsearch."+r.names.search)
+	if names, _ := value.([]string); len(names) > 1 && slices.Contains(strings.Split(names[1], "\n"), compose.GetToolCallID(ctx)) {
+		r.onceRecalled.Do(func() {
+			if r.seen() == nil {
+				r.request, r.recalled = names[0], docset.New(len(r.scope.docs), r.docsNamed(names[2:])...)
 			}
-		}
-	})
+		})
+	}
 }
 
 // sendsDefinitions reports whether a search sends the definitions of its matches. The provider's own search tool with an

@@ -141,7 +141,7 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 		s.Use(e.loads...)
 	}
 	for _, doc := range e.unloads {
-		if (settled == nil || !settled.Has(doc)) && !r.isAlways(doc) {
+		if !settled.Has(doc) && !r.isAlways(doc) {
 			s.Drop([]int{doc})
 		}
 	}

@@ -113,7 +113,7 @@ func (h *host) addTool() *metaTool {
 			Added: []string{}, AlreadyLoaded: []string{}, NotFound: selected.NotFound, Message: h.prompt.Text("added"),
 		}
 		for _, name := range matchNames(selected.Matches) {
-			if r.notebook.Loaded().Has(r.scope.byName[name]) {
+			if r.seen().Has(r.scope.byName[name]) {
 				answer.AlreadyLoaded = append(answer.AlreadyLoaded, name)
 			} else {
 				answer.Added = append(answer.Added, name)
@@ -130,7 +130,7 @@ func (h *host) removeTool() *metaTool {
 	return h.listTool("RemoveTool", h.names.remove, "remove-description", func(r *run, selected *Result) changedTools {
 		answer := changedTools{Removed: []string{}, NotFound: selected.NotFound, Message: h.prompt.Text("removed")}
 		for _, name := range matchNames(selected.Matches) {
-			if doc := r.scope.byName[name]; r.notebook.Loaded().Has(doc) && !r.isAlways(doc) {
+			if doc := r.scope.byName[name]; r.seen().Has(doc) && !r.isAlways(doc) {
 				answer.Removed = append(answer.Removed, name)
 			} else {
 				answer.NotFound = append(answer.NotFound, name)

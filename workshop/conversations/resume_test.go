@@ -189,6 +189,32 @@ func testResumeSearches[M adk.MessageType](t *testing.T) {
 	}
 }
 
+// What a resumed run recalls is no news: its session gets all that is loaded, and no event says that a tool is gone, not
+// even one that a Filter now denies.
+func TestResumeTellsNothing(t *testing.T) {
+	for _, protocol := range []toolsearch.Protocol{toolsearch.ProtocolToolSearch, toolsearch.ProtocolDispatch, toolsearch.ProtocolAnchored} {
+		var told []toolsearch.Event
+		mails := `{"query":"send_mail"}`
+		agent := func(filter func(context.Context, toolsearch.Document) bool, turns ...turn) adk.TypedAgent[chat] {
+			config := with(newMiddleware[chat](t, toolsearch.Config{Protocol: protocol, Index: toolsearch.BM25, Filter: filter,
+				OnEvent: func(_ context.Context, e toolsearch.Event) { told = append(told, e) }}), approving[chat]{arguments: mails})
+			config.Model = toolsearchtest.NewModel[chat](turns...)
+			return newAgent(t, config)
+		}
+		r := &restarting{}
+		interrupt(t, r, agent(nil, selecting("get_weather,list_stocks"), callTools(called("m", "tool_search", mails))))
+		told, r.session = nil, toolsearch.NewSession()
+		_, err := resume(t, r, agent(toolsearch.FilterTools(nil, []string{"send_mail", "list_stocks"}), say("done")))
+		require.NoError(t, err)
+		assert.Subset(t, r.session.Loaded(), []string{"send_mail", "list_stocks"}, protocol)
+		assert.NotContains(t, fmt.Sprintf("%+v", told), "get_weather", protocol)
+		for _, e := range told {
+			_, isLoad := e.(*toolsearch.LoadEvent)
+			assert.False(t, isLoad, "%v: %+v", protocol, e)
+		}
+	}
+}
+
 // restarting is a conversation of several agents over two processes.
 type restarting struct {
 	way
