@@ -329,10 +329,11 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 // afterModel replaces the calls of the model's message that cannot be run as they are, and marks the called tools in
 // the lists. all is every tool that the agent can run.
 func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, all []*schema.ToolInfo) lists {
-	var ids []string
-	var called []int // dynamic tools
+	var ids, calls []string // of calls of meta-tools, of all
+	var called []int        // dynamic tools
 	answers := 0
 	for _, call := range v.calls {
+		calls = append(calls, call.id)
 		if doc, dynamic := r.scope.docNamed(call.name); dynamic {
 			called = append(called, doc)
 		}
@@ -344,7 +345,7 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 		}
 	}
 	r.notebook.Expect(ids, answers)
-	r.remember(ctx, ids)
+	r.remember(ctx, calls)
 	k := &callable{run: r, all: all, given: given}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, &LoadEvent{Refused: refused})

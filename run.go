@@ -90,25 +90,24 @@ func (r *run) seen() docset.Set {
 	return seen
 }
 
-// remember keeps what the model's calls of meta-tools depend on, since they may run after an interrupt, in another process:
+// remember keeps what the calls of the model's message depend on, since they may run after an interrupt, in another process:
 // the user's request, the ids of the calls, and the names of the tools that the model sees.
-func (r *run) remember(ctx context.Context, ids []string) {
+func (r *run) remember(ctx context.Context, calls []string) {
 	names := toolNames(r.infos(slices.Collect(r.seen().All())))
-	names = slices.Insert(names, 0, naming.CutWords(r.request, search.MaxQueryBytes), strings.Join(ids, "\n"))
+	names = slices.Insert(names, 0, naming.CutWords(r.request, search.MaxQueryBytes), strings.Join(calls, "\n"))
 	_ = adk.SetRunLocalValue(ctx, "toolsearch."+r.names.search, names) // it fails without a Runner, which alone resumes
 }
 
 // recall recalls what remember kept, in a resumed run that begins with calls. An agent within a call, without a Runner,
 // may have kept its own in the same place.
 func (r *run) recall(ctx context.Context) {
-	value, _, _ := adk.GetRunLocalValue(ctx, "toolsearch."+r.names.search)
-	if names, _ := value.([]string); len(names) > 1 && slices.Contains(strings.Split(names[1], "\n"), compose.GetToolCallID(ctx)) {
-		r.onceRecalled.Do(func() {
-			if r.seen() == nil {
-				r.request, r.recalled = names[0], docset.New(len(r.scope.docs), r.docsNamed(names[2:])...)
-			}
-		})
-	}
+	r.onceRecalled.Do(func() {
+		value, _, _ := adk.GetRunLocalValue(ctx, "toolsearch."+r.names.search)
+		names, _ := value.([]string)
+		if len(names) > 1 && r.seen() == nil && slices.Contains(strings.Split(names[1], "\n"), compose.GetToolCallID(ctx)) {
+			r.request, r.recalled = names[0], docset.New(len(r.scope.docs), r.docsNamed(names[2:])...)
+		}
+	})
 }
 
 // sendsDefinitions reports whether a search sends the definitions of its matches. The provider's own search tool with an
