@@ -354,7 +354,7 @@ func ExampleProtocol_ranked() {
 		toolsearchtest.CallTool("tool_search", `{"query":"send message","limit":1}`))
 	// Output:
 	// + tool_search
-	// Loaded the best 1 of 3 candidates, with scores:
+	// Loaded, with scores:
 	// 1. mcp__slack__send_message (0.626)
 	//    Posts into a channel
 	// {"total_candidates":3,"matches":[{"name":"mcp__slack__send_message"}]}

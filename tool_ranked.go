@@ -31,9 +31,8 @@ func (h *host) rankedTool() *metaTool {
 			last.Candidates = r.scope.size()
 		}
 		var text strings.Builder
-		scored := slices.DeleteFunc(slices.Clone(result.Matches), func(m Match) bool { return m.Score == 0 })
-		if n := len(scored); n > 0 {
-			text.WriteString(h.prompt.Text("ranked", "{shown}", strconv.Itoa(n), "{count}", strconv.Itoa(last.Candidates)) + "\n")
+		if slices.ContainsFunc(result.Matches, func(m Match) bool { return m.Score != 0 }) {
+			text.WriteString(h.prompt.Text("ranked") + "\n")
 		}
 		for i, m := range result.Matches {
 			text.WriteString(h.rankedText(r, i+1, m, t))

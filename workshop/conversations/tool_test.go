@@ -370,7 +370,7 @@ func TestProtocolRanked(t *testing.T) {
 			turns:   []turn{searching(`{"query":"send mail","limit":1}`), calling("send_mail")},
 			saw:     []string{"tool_search", "tool_search send_mail", "tool_search send_mail"},
 			check: func(t *testing.T, o outcome) {
-				assert.Equal(t, "Loaded the best 1 of 3 candidates, with scores:\n1. send_mail (0.5804)\n   Sends an e-mail to ‹someone›\n"+
+				assert.Equal(t, "Loaded, with scores:\n1. send_mail (0.5804)\n   Sends an e-mail to ‹someone›\n"+
 					`{"total_candidates":3,"matches":[{"name":"send_mail"}]}`, o.result(t, "call_1"))
 			},
 		},
@@ -380,7 +380,7 @@ func TestProtocolRanked(t *testing.T) {
 			dynamic: testtools.EchoTools("send_mail: Sends an e-mail", "get_weather: Weather", "look: Looks"),
 			turns:   []turn{searching(`{"query":"mail to somebody who is not in this house","queries":["get weather","send mail","select:look"],"limit":1}`)},
 			check: func(t *testing.T, o outcome) {
-				assert.Regexp(t, `best 2 of 3(?s:.*)\n1. send_mail \([0-9]\.[0-9]+\): mail to somebody who is not in this \| send mail\n.*\n2. get_weather \([0-9]\.[0-9]+\): get weather\n`, o.result(t, "call_1"))
+				assert.Regexp(t, `with scores:\n1. send_mail \([0-9]\.[0-9]+\): mail to somebody who is not in this \| send mail\n.*\n2. get_weather \([0-9]\.[0-9]+\): get weather\n`, o.result(t, "call_1"))
 			},
 		},
 		{
@@ -440,7 +440,6 @@ func TestProtocolRanked(t *testing.T) {
 				assert.LessOrEqual(t, len(hint), 200, "bytes of the hint")
 				assert.Contains(t, text, "\n   Sends an e-mail\n   When to use: "+hint+"\n{")
 				assert.Equal(t, 2, got.Candidates, "a tool that Filter drops is not considered")
-				assert.Contains(t, text, "the best 1 of 2 candidates")
 			},
 		},
 		{
