@@ -303,16 +303,15 @@ func (e *engine) recordLoaded(r *run, loaded *conversation.LoadSet) (change Load
 // lastWord edits the history once more, and returns the context and the options of the model call.
 func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []model.Option) (context.Context, []model.Option) {
 	options := model.GetCommonOptions(nil, opts...)
-	isTool := func(name string) bool {
-		return r.scope.hasTool(name) || containsName(options.Tools, name) || containsName(options.DeferredTools, name)
-	}
 	given := lists{options.Tools, options.DeferredTools, options.ToolSearchTool}
 	var loaded *conversation.LoadSet
 	if r.mode.isNative() { // the model could not reach a deferred tool whose search result was removed
 		loaded = r.stillLoaded(t, given)
 		given = r.lists(given, loaded)
-		options.Tools, options.DeferredTools = given.tools, given.deferred
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
+	}
+	isTool := func(name string) bool {
+		return r.scope.hasTool(name) || containsName(given.tools, name) || containsName(given.deferred, name)
 	}
 	if !r.mode.translates() { // stillLoaded does it
 		r.convertResults(t, given, loaded, true)
@@ -320,7 +319,7 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 	r.reminder.ensure(t)
 	mendCalls(t, isTool)
 	r.notebook.SetDefined(r.definedBy(t, given.tools))
-	if plan := r.plan(ctx, t, options.Tools); plan != nil {
+	if plan := r.plan(ctx, t, given.tools); plan != nil {
 		ctx = anchor.With(ctx, plan)
 	}
 	return ctx, opts
@@ -344,8 +343,9 @@ func (e *engine) afterModel(ctx context.Context, r *run, v *view, given lists, a
 			}
 		}
 	}
-	r.notebook.Expect(ids, answers)
-	r.remember(ctx, calls)
+	if r.notebook.Expect(ids, answers); len(ids) > 0 {
+		r.remember(ctx, calls)
+	}
 	k := &callable{run: r, all: all, given: given}
 	if refused := intercept(ctx, k, v); len(refused) > 0 && e.events.listens() {
 		e.events.emit(ctx, &LoadEvent{Refused: refused})

@@ -77,8 +77,8 @@ func (k *callable) standInFor(name string) *standIn {
 	case dynamic:
 		// A tool that the conversation defines and remove_tool has unloaded is visible where providers cannot take it back.
 		isRemoved := k.run.moves.Load() && k.run.defined(doc) != nil
-		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode != serverMode && !k.run.notebook.Loaded().Has(doc) && !k.run.hidesNone &&
-			!containsName(k.given.tools, name) && !hasLoaded(k.run, k.given.deferred, name) {
+		if (config.Unloaded == UnloadedRefuse || isRemoved) && k.run.mode != serverMode && !k.run.hidesNone &&
+			!k.run.notebook.Loaded().Has(doc) && !containsName(k.given.tools, name) && !hasLoaded(k.run, k.given.deferred, name) {
 			return &standIn{UnloadedTool: name}
 		}
 	case config.Unknown == UnknownExplain && len(k.all) > 0 && !k.run.names.has(name) && !containsName(k.all, name):

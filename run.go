@@ -72,7 +72,8 @@ type run struct {
 func (r *run) shown() func(doc int) bool {
 	switch {
 	case !r.isInAgent(),
-		r.mode != dispatchMode && (r.scope.takesPatterns || r.config.Index == nil && (r.config.Protocol == ProtocolToolSearch || r.mode.searches())):
+		r.scope.takesPatterns && r.mode != dispatchMode,
+		r.config.Index == nil && (r.config.Protocol == ProtocolToolSearch || r.mode.searches()):
 		return nil
 	}
 	return r.seen().Has

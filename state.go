@@ -152,13 +152,13 @@ func (r *run) replayResult(s *conversation.LoadSet, result *resultView, call *ca
 
 // definedBy returns the tools that a request defines in its list and, for call_tool, in its results.
 func (r *run) definedBy(t *transcript, list []*schema.ToolInfo) docset.Set {
-	defined := docset.New(len(r.scope.docs), r.docsNamed(toolNames(list))...)
+	docs := r.docsNamed(toolNames(list))
 	for i := 0; i < len(t.answers) && r.mode == dispatchMode; i++ {
 		for result := range t.loading(&t.answers[i], &r.names) {
-			defined.Union(docset.New(len(r.scope.docs), r.effectOf(result).defines...))
+			docs = append(docs, r.effectOf(result).defines...)
 		}
 	}
-	return defined
+	return docset.New(len(r.scope.docs), docs...)
 }
 
 // preselected returns the best tools for the user's last message, if Preselect is set and the model has not answered

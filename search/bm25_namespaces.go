@@ -145,7 +145,7 @@ func (s *bm25Scratch) lift(ctx context.Context, q Query) error {
 		s.totals = append(s.totals, make([]float64, len(s.sums.touched)-len(s.totals))...)
 	}
 	s.mostLift = 0
-	for i := 1; i < len(s.lifts); i++ {
+	for i := 1; i < len(s.lifts); i++ { // 0 means no namespace
 		s.mostLift = max(s.mostLift, s.lifts[i].ofDescription+evidenceShare*s.lifts[i].sum/float64(max(1, len(n.tools[i])-1)))
 	}
 	return ctx.Err()

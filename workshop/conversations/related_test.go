@@ -240,3 +240,45 @@ func TestUsageOverTasks(t *testing.T) {
 		assert.InDelta(t, tt.with, with/tasks, 0.05, tt.set)
 	}
 }
+
+// One search with the text of a task, and five results: the tasks of several tools of which it finds all tools, of which a
+// search by itself does, and of which the answer names those that it does not load too (docs/protocols.md).
+func TestCompleteSetsOverTasks(t *testing.T) {
+	for name, want := range map[string][4]int{"mcpbench": {97, 10, 10, 20}, "ultratool_en": {810, 385, 389, 389}} {
+		set := publicSet(t, name)
+		catalog := testtools.Must(eval.LoadCatalog(set + "tools.jsonl"))(t)
+		config := toolsearch.Config{Index: toolsearch.BM25, DynamicTools: echoes(catalog.Tools), Annotate: catalog.Annotate}
+		config.Reminder.Disabled, config.Limits.MaxPerNamespace = true, -1
+		options := &toolsearch.CatalogOptions{Index: config.Index, Annotate: config.Annotate}
+		alone := testtools.Must(toolsearch.NewCatalog(t.Context(), config.DynamicTools, options))(t)
+		agent := agentOver[chat](t, config)
+		var got [4]int
+		for _, q := range testtools.Must(eval.LoadQueries(set + "queries.jsonl"))(t) {
+			count := func(at int, names []string) {
+				isMissed := func(group []string) bool {
+					return !slices.ContainsFunc(group, func(name string) bool { return slices.Contains(names, name) })
+				}
+				if len(q.Groups) > 1 && !slices.ContainsFunc(q.Groups, isMissed) {
+					got[at]++
+				}
+			}
+			count(0, slices.Concat(q.Groups...))
+			var found []string
+			for _, m := range testtools.Must(alone.Search(t.Context(), q.Text, 5))(t).Matches {
+				found = append(found, m.Info.Name)
+			}
+			count(1, found)
+			query := testtools.Must(json.Marshal(map[string]string{"query": q.Text}))(t)
+			o := converseOn(t.Context(), t, way{}, agent, []message{userSays(q.Text)}, searching(string(query)))
+			require.NoError(t, o.err)
+			var answer struct {
+				Matches []string
+				Related []string `json:"related_not_loaded"`
+			}
+			require.NoError(t, json.Unmarshal([]byte(o.last().Messages[len(o.last().Messages)-1].Text), &answer))
+			count(2, answer.Matches)
+			count(3, slices.Concat(answer.Matches, answer.Related))
+		}
+		assert.Equal(t, want, got, name)
+	}
+}
