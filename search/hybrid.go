@@ -438,16 +438,12 @@ func spreadOf(scores []float64, n int) spread {
 		squares += float64((score - mean) * (score - mean))
 	}
 	squares += float64(float64(n-len(scores)) * float64(mean*mean))
-	s := spread{mean, math.Sqrt(squares / float64(n))}
-	if s.deviation < 1e-9*mean { // equal but for rounding
-		s.deviation = 0
-	}
-	return s
+	return spread{mean, math.Sqrt(squares / float64(n))}
 }
 
 // standard returns how far a score is above the mean, or 0 if all scores are equal.
 func (s spread) standard(score float64) float64 {
-	if s.deviation == 0 {
+	if s.deviation == 0 || s.deviation < 1e-9*s.mean { // equal but for rounding
 		return 0
 	}
 	return (score - s.mean) / s.deviation
