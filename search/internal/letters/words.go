@@ -83,11 +83,8 @@ func abbreviates(word, part []rune) bool {
 	}
 	next := 1
 	for _, char := range word[1:] {
-		if strings.ContainsRune(vowels, char) {
-			return false
-		}
 		i := slices.Index(part[next:], char)
-		if i < 0 {
+		if i < 0 || strings.ContainsRune(vowels, char) {
 			return false
 		}
 		next += i + 1
