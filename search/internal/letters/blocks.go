@@ -114,17 +114,14 @@ func NewBlockFinder(query string) *BlockFinder {
 func (f *BlockFinder) Load(b *Text) (shared int) {
 	f.b = b
 	clear(f.places)
-	next := 0
+	rest := b.letters
 	for kind, char := range f.letters {
-		for next < len(b.letters) && b.letters[next].char < char {
-			next++
+		for len(rest) > 0 && rest[0].char < char {
+			rest = rest[1:]
 		}
-		if next == len(b.letters) {
-			break
-		}
-		if l := &b.letters[next]; l.char == char {
-			f.places[kind] = b.places[l.from:l.to]
-			shared += min(f.counts[kind], int(l.count))
+		if len(rest) > 0 && rest[0].char == char {
+			f.places[kind] = b.places[rest[0].from:rest[0].to]
+			shared += min(f.counts[kind], int(rest[0].count))
 		}
 	}
 	return shared
