@@ -101,16 +101,14 @@ const (
 // NextIdentifier returns where the next identifier at or after i begins and ends, or twice the end of the text if
 // there is none. i is not inside a word.
 func NextIdentifier(text string, i int) (start, end int) {
-	for i < len(text) {
-		end := max(asciiRunEnd(text, i), i+1) // of a run, or of another character's first byte
-		if !isIdentifier(text[i:end]) && !beginsWithUUID(text[i:]) {
-			i = end
-			continue
+	for ; i < len(text); i = end {
+		end = max(asciiRunEnd(text, i), i+1) // of a run, or of another character's first byte
+		if isIdentifier(text[i:end]) || beginsWithUUID(text[i:]) {
+			for end+1 < len(text) && text[end] == '-' && isASCIIWord(text[end+1]) {
+				end = asciiRunEnd(text, end+1)
+			}
+			return i, end
 		}
-		for end+1 < len(text) && text[end] == '-' && isASCIIWord(text[end+1]) {
-			end = asciiRunEnd(text, end+1)
-		}
-		return i, end
 	}
 	return len(text), len(text)
 }
