@@ -33,8 +33,7 @@ const (
 type bm25Namespaces struct {
 	of           []int32   // by tool: its namespace, from 1; 0 means none
 	tools        [][]int32 // by namespace, from 1
-	descriptions *bm25     // a document for each namespace with a description; nil if there are none
-	described    []int32   // by document of descriptions: its namespace
+	descriptions *bm25     // a document for, and of, each namespace with a description; nil if there are none
 }
 
 // maxNamespaceBytes is how much of a description is read.
@@ -44,7 +43,7 @@ const maxNamespaceBytes = 2 << 10
 func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Namespaces, err error) {
 	n = &bm25Namespaces{of: make([]int32, len(docs)), tools: make([][]int32, 1)}
 	numbers, isDescribed := make(map[string]int32), make([]bool, 1+len(docs))
-	descriptions, number := []Document(nil), int32(0)
+	descriptions, described, number := []Document(nil), []int32(nil), int32(0)
 	for i := range docs {
 		doc := &docs[i]
 		if doc.Namespace == "" {
@@ -59,7 +58,7 @@ func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Na
 		}
 		n.of[i], n.tools[number] = number, append(n.tools[number], int32(i))
 		if doc.NamespaceDescription != "" && !isDescribed[number] {
-			isDescribed[number], n.described = true, append(n.described, number)
+			isDescribed[number], described = true, append(described, number)
 			descriptions = append(descriptions, Document{Description: naming.Cut(doc.NamespaceDescription, maxNamespaceBytes)})
 		}
 	}
@@ -68,7 +67,7 @@ func (o BM25Options) namespaces(ctx context.Context, docs []Document) (n *bm25Na
 	}
 	if len(descriptions) > 0 {
 		if n.descriptions, err = o.index(ctx, descriptions); err == nil {
-			n.descriptions.namespaces = &bm25Namespaces{of: n.described, tools: make([][]int32, 2)}
+			n.descriptions.namespaces = &bm25Namespaces{of: described, tools: make([][]int32, 2)}
 		}
 	}
 	return n, err
@@ -135,7 +134,7 @@ func (s *bm25Scratch) lift(ctx context.Context, q Query) error {
 			_ = of.score(ctx, q) // it fails only if ctx is done, as lift does then
 			for _, description := range of.sums.touched {
 				sum, _, _ := of.sum(description)
-				namespace := n.described[description]
+				namespace := n.descriptions.namespaces.of[description]
 				s.lifts[namespace].ofDescription = namespaceWeight * sum / math.Sqrt(float64(len(n.tools[namespace])))
 				for _, doc := range n.tools[namespace] {
 					s.sums.touch(doc)

@@ -50,7 +50,7 @@ func Similarity(ctx context.Context, docs []Document) (Searcher, error) {
 // Index is an Indexer. See Similarity.
 func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher, error) {
 	o.WordBonus, o.Floor = max(cmp.Or(o.WordBonus, defaultWordBonus), 0), max(cmp.Or(o.Floor, defaultFloor), 0)
-	x := &similarityIndex{options: o, docs: docs, texts: make([]letters.Text, len(docs))}
+	x := &similarityIndex{options: o, texts: make([]letters.Text, len(docs))}
 	for i := range docs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -69,8 +69,7 @@ func (o SimilarityOptions) Index(ctx context.Context, docs []Document) (Searcher
 // similarityIndex implements Searcher. It is immutable.
 type similarityIndex struct {
 	options SimilarityOptions // with the defaults
-	docs    []Document
-	texts   []letters.Text
+	texts   []letters.Text    // by document
 }
 
 // readSimilar returns the text to compare, and the words that earn the bonus.
@@ -94,8 +93,8 @@ func (x *similarityIndex) String() string { return "Similarity" }
 func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 	query, keywords := readSimilar(q)
 	f := letters.NewBlockFinder(query)
-	best := docset.NewTop(q.Limit, len(x.docs), nil)
-	for i := range x.docs {
+	best := docset.NewTop(q.Limit, len(x.texts), nil)
+	for i := range x.texts {
 		if i%64 == 0 && ctx.Err() != nil {
 			return Hits{}, ctx.Err()
 		}
@@ -128,7 +127,7 @@ func (x *similarityIndex) Search(ctx context.Context, q Query) (Hits, error) {
 }
 
 func (x *similarityIndex) Explain(ctx context.Context, q Query, doc int) (Explanation, error) {
-	if doc < 0 || doc >= len(x.docs) {
+	if doc < 0 || doc >= len(x.texts) {
 		return Explanation{}, fmt.Errorf("toolsearch: no document %d", doc)
 	}
 	query, words := readSimilar(q)
