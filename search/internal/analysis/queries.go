@@ -25,8 +25,8 @@ func NextValue(text string, i int) (start, end int) {
 	before := ' '
 	for i < len(text) {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if ClassOf(r) == NoLetter && quotes[r] != "" {
-			if end := quoteEnd(text, i, i+size, quotes[r], before); end > 0 {
+		if ClassOf(r) == NoLetter && quotes[r] != "" && (r != '\'' || !isOfWord(before)) { // no apostrophe
+			if end := quoteEnd(text, i+size, quotes[r]); end > 0 {
 				return i, end
 			}
 		}
@@ -41,21 +41,17 @@ func NextValue(text string, i int) (start, end int) {
 	return len(text), len(text)
 }
 
-// quoteEnd returns where the quote that opened at start ends, or 0 if it is an apostrophe.
-func quoteEnd(text string, start, inner int, closing string, before rune) int {
-	if text[start] == '\'' && isOfWord(before) {
-		return 0
-	}
-	for i := inner; ; {
-		length := strings.Index(text[i:min(len(text), inner+maxQuoted)], closing)
+// quoteEnd returns where the quote whose text begins at start ends, or 0 if it does not end.
+func quoteEnd(text string, start int, closing string) int {
+	for end := start; ; {
+		length := strings.Index(text[end:min(len(text), start+maxQuoted)], closing)
 		if length < 0 {
 			return 0
 		}
-		end := i + length + len(closing)
+		end += length + len(closing)
 		if next, _ := utf8.DecodeRuneInString(text[end:]); closing != "'" || !isOfWord(next) {
 			return end
 		}
-		i = end
 	}
 }
 
