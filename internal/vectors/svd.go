@@ -197,9 +197,11 @@ const maxSweeps = 30
 // Jacobi's rotations. It overwrites the matrix.
 func eigen(a []float64, n int) (values []float64, vectors [][]float64) {
 	rows := make([][]float64, n) // of the transposed matrix of the vectors
+	order := make([]int, n)      // of the rows
 	for i := range rows {
 		rows[i] = make([]float64, n)
 		rows[i][i] = 1
+		order[i] = i
 	}
 	for sweep := 0; sweep < maxSweeps && !isDiagonal(a, n); sweep++ {
 		for p := range n {
@@ -219,10 +221,6 @@ func eigen(a []float64, n int) (values []float64, vectors [][]float64) {
 				rotate(rows[p], rows[q], cos, sin)
 			}
 		}
-	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(a[j*n+j], a[i*n+i]) })
 	for _, i := range order {
