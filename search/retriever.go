@@ -189,7 +189,7 @@ func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, er
 	if x.within != nil || q.Namespace != "" || len(q.Required) > 0 || q.Allowed != nil {
 		depth, enough = min(filteredDepth*depth, maxRetrieverDepth), x.enough(&q)
 	}
-	for first := true; ; first = false {
+	for ; ; depth = min(filteredDepth*depth, maxRetrieverDepth) {
 		documents, err := x.ask(ctx, q, answer.text, depth)
 		if err != nil {
 			switch {
@@ -200,11 +200,10 @@ func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, er
 			default:
 				err = fmt.Errorf("toolsearch: the retriever failed: %w", err)
 			}
-			if first {
-				return answer, err
+			if answer.hits != nil { // of fewer documents: the engine may refuse to give so many
+				answer.partial, err = err, nil
 			}
-			answer.partial = err // the engine may refuse to give so many
-			return answer, nil
+			return answer, err
 		}
 		answer.hits, answer.ranked = x.read(documents[:min(depth, len(documents))])
 		answer.allowed = make([]Hit, 0, len(answer.hits))
@@ -216,7 +215,6 @@ func (x *retrieverIndex) retrieve(outer context.Context, q Query) (retrieval, er
 		if len(answer.allowed) >= enough || len(documents) < depth || depth == maxRetrieverDepth {
 			return answer, nil
 		}
-		depth = min(filteredDepth*depth, maxRetrieverDepth)
 	}
 }
 
