@@ -126,7 +126,7 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 		return Explanation{}, err
 	}
 	part := x.match(pattern, doc)
-	part.Term = q.Text
+	part.Term, part.Detail = q.Text, "no match"
 	switch own := part.Score; part.Field {
 	case "name":
 		within := ""
@@ -139,8 +139,6 @@ func (x *regexpIndex) Explain(ctx context.Context, q Query, doc int) (Explanatio
 		}
 	case "description":
 		part.Detail = "it matches there, and not in the name"
-	default:
-		part.Detail = "no match"
 	}
 	return Explanation{Score: part.Score, Parts: []Contribution{part}}, nil
 }
@@ -156,11 +154,10 @@ func (x *regexpIndex) match(pattern *regexp.Regexp, doc int) Contribution {
 			return Contribution{Field: "name", Score: weight * (regexpInName + share)}
 		}
 	}
-	if !x.options.Descriptions {
-		return Contribution{}
-	}
-	if at, weight := x.find(pattern, naming.Cut(d.Description, maxRegexpDescription)); at != nil {
-		return Contribution{Field: "description", Score: weight * regexpInDescription}
+	if x.options.Descriptions {
+		if at, weight := x.find(pattern, naming.Cut(d.Description, maxRegexpDescription)); at != nil {
+			return Contribution{Field: "description", Score: weight * regexpInDescription}
+		}
 	}
 	return Contribution{}
 }
