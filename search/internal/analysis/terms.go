@@ -29,8 +29,8 @@ type Analyzer struct {
 	Numbers map[string]int32 // term -> number
 	Wholes  []Whole          // of the appended texts, until the caller empties the list
 
-	words map[string]int32         // word as written -> number of its term; NoTerm for a stop word
-	plain [1 << plainBits]numbered // by hash: the last plain word with that hash
+	short shorts           // words as written -> the numbers of their terms; NoTerm for a stop word
+	long  map[string]int32 // likewise
 }
 
 // A Whole is a word that camel case, digits or the hyphen after a single letter cut into several words, as one term:
@@ -47,29 +47,32 @@ const NoTerm = -1
 
 // New returns an Analyzer that has met no terms.
 func New() *Analyzer {
-	return &Analyzer{Numbers: make(map[string]int32), words: make(map[string]int32)}
+	return &Analyzer{Numbers: make(map[string]int32), short: newShorts(), long: make(map[string]int32)}
 }
 
 // Append adds the numbers of the terms of text to terms, and its whole words to z.Wholes.
 func (z *Analyzer) Append(terms []int32, text string) []int32 {
-	near := max(0, len(text)-plainBytes) // from here on, plainAt would read beyond the end
-	var padded [2 * plainBytes]byte
+	near := max(0, len(text)-shortBytes) // from here on, plainAt would read beyond the end
+	var padded [2 * shortBytes]byte
 	copy(padded[:], text[near:])
 	start, from, words := 0, 0, 0 // of the run of adjacent words before i
 	for i := 0; i < len(text); {
-		var word plain
+		var word short
 		var length int
-		if i < near {
+		switch class := byteClasses[text[i]]; {
+		case class != Lower && class != Upper: // mostly a sign
+		case i < near:
 			word, length = plainAt(text[i:])
-		} else {
+		default:
 			word, length = plainAt(padded[i-near:])
 		}
 		if length > 0 && words == 0 {
-			last := &z.plain[word.hash()]
-			if last.plain != word {
-				*last = numbered{word, z.Number(text[i:i+length], Lower)}
+			slot := z.short.slot(word)
+			n := slot.number
+			if !slot.isKnown {
+				n = z.numberShort(word, text[i:i+length], Lower)
 			}
-			terms = append(terms, last.number)[:len(terms)+int(min(last.number+1, 1))] // no branch: stop words come at random
+			terms = append(terms, n)[:len(terms)+int(min(n+1, 1))] // no branch: stop words come at random
 			i += length + 1
 			continue
 		}
@@ -183,24 +186,45 @@ func (z *Analyzer) Stems(text string) (stems string) {
 }
 
 // Remembered returns how many words the Analyzer remembers.
-func (z *Analyzer) Remembered() int { return len(z.words) }
+func (z *Analyzer) Remembered() int { return z.short.words + len(z.long) }
 
 // Number returns the number of a word's term, or NoTerm if it has none, such as a stop word.
 func (z *Analyzer) Number(word string, class Class) int32 {
-	n, known := z.words[word]
-	if known {
-		return n
+	if len(word) <= shortBytes {
+		return z.numberShort(shortOf(word), word, class)
 	}
-	n = NoTerm
-	if term := termOf(word, class); term != "" {
-		if n, known = z.Numbers[term]; !known {
-			term = strings.Clone(term) // otherwise the term keeps the whole text in memory
-			n = int32(len(z.Terms))
-			z.Terms = append(z.Terms, term)
-			z.Numbers[term] = n
-		}
+	n, known := z.long[word]
+	if !known {
+		n = z.addTerm(word, class)
+		z.long[strings.Clone(word)] = n
 	}
-	z.words[strings.Clone(word)] = n
+	return n
+}
+
+// numberShort is Number for a word that is short, which may be written with another first letter.
+func (z *Analyzer) numberShort(short short, word string, class Class) int32 {
+	slot := z.short.slot(short)
+	if slot.isKnown {
+		return slot.number
+	}
+	n := z.addTerm(word, class)
+	z.short.add(short, n)
+	return n
+}
+
+// addTerm returns the number of the term of a word that the Analyzer does not remember.
+func (z *Analyzer) addTerm(word string, class Class) int32 {
+	term := termOf(word, class)
+	if term == "" {
+		return NoTerm
+	}
+	n, known := z.Numbers[term]
+	if !known {
+		term = strings.Clone(term) // otherwise the term keeps the whole text in memory
+		n = int32(len(z.Terms))
+		z.Terms = append(z.Terms, term)
+		z.Numbers[term] = n
+	}
 	return n
 }
 
