@@ -29,6 +29,8 @@ type Analyzer struct {
 	Numbers map[string]int32 // term -> number
 	Wholes  []Whole          // of the appended texts, until the caller empties the list
 
+	OmitsWholes bool // whether no whole is added to Wholes
+
 	short shorts           // words as written -> the numbers of their terms; NoTerm for a stop word
 	long  map[string]int32 // likewise
 }
@@ -122,7 +124,7 @@ const (
 )
 
 func (z *Analyzer) appendWhole(word string, from, to int) {
-	if len(word) > maxWholeBytes || len(word) > maxDigitWholeBytes && strings.ContainsAny(word, "0123456789") {
+	if z.OmitsWholes || len(word) > maxWholeBytes || len(word) > maxDigitWholeBytes && strings.ContainsAny(word, "0123456789") {
 		return
 	}
 	isHyphenated := len(word) > 1 && word[1] == '-'

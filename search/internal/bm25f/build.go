@@ -119,11 +119,11 @@ func (c *Counter) Add(field int, text string) {
 		return
 	}
 	z := c.Analyzer
-	z.Wholes = z.Wholes[:0]
+	z.Wholes, z.OmitsWholes = z.Wholes[:0], of.Wholes == NoField
 	c.numbers = z.Append(c.numbers[:0], text)
 	c.row.lengths[field] = uint16(min(int(c.row.lengths[field])+len(c.numbers), math.MaxUint16))
 	c.count(field)
-	if of.Wholes != NoField && len(z.Wholes) > 0 {
+	if len(z.Wholes) > 0 {
 		c.numbers = c.numbers[:0]
 		for _, whole := range z.Wholes {
 			c.numbers = append(c.numbers, whole.Term)
