@@ -62,11 +62,8 @@ func Read(markdown, protocol string, own map[string]string, values ...string) (*
 // Text returns the text of a key, the protocol's own before the common one. Values are as in Read.
 func (t *Texts) Text(key string, values ...string) string {
 	form, own := string(t.form), t.protocol+" "+key
-	keys := [...]string{own + form, own, key + form, key + string(Nothing), key}
-	if t.form == Names {
-		keys[3] = key
-	}
-	for _, key := range keys {
+	// For Names, key + form is the key itself, which every text of Nothing has too.
+	for _, key := range [...]string{own + form, own, key + form, key + string(Nothing), key} {
 		if text, known := t.texts[key]; known {
 			return strings.NewReplacer(values...).Replace(text)
 		}
