@@ -51,14 +51,11 @@ const Unlimited = math.MaxInt
 // MaxDescriptionBytes is how much of a namespace's description is read.
 const MaxDescriptionBytes = 2 << 10
 
-// describeBytes are the lengths that descriptions are cut to, in turn.
-var describeBytes = [...]int{120, 60, 30, 0}
-
 // Text writes the list. If it has no room for all namespaces, listFor writes it for the request of a user; else listFor is nil.
 func (l *List) Text() (text string, form Form, listFor func(request string) string) {
 	isGrouped := slices.ContainsFunc(l.Tools, func(t Tool) bool { return l.Groups[t.Namespace] })
 	if !isGrouped && !l.OnlyNamespaces && len(l.Descriptions) == 0 {
-		for _, length := range describeBytes {
+		for _, length := range [...]int{120, 60, 30, 0} { // that descriptions are cut to
 			if length > 0 && !l.Describe {
 				continue
 			}
