@@ -249,7 +249,11 @@ func (e *engine) report(ctx context.Context, r *run, change LoadEvent, next *lis
 	}
 	if next != nil {
 		for _, info := range next.tools {
-			change.ToolTokens += r.tokensOf(info)
+			if doc, ok := r.scope.byName[info.Name]; ok && conversation.IsLoaded(info, r.names.search) {
+				change.ToolTokens += r.scope.tokensOf(doc)
+			} else {
+				change.ToolTokens += tokensOf(info)
+			}
 		}
 		change.ListTokens = tokens.Of(r.reminder.text)
 	}

@@ -201,13 +201,6 @@ func (r *run) limited(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithDeadline(ctx, r.notebook.Deadline(r.config.Limits.SearchTimeout))
 }
 
-func (r *run) tokensOf(info *schema.ToolInfo) int {
-	if doc, ok := r.scope.byName[info.Name]; ok && conversation.IsLoaded(info, r.names.search) {
-		return r.scope.tokensOf(doc)
-	}
-	return tokensOf(info)
-}
-
 // relevances returns how relevant tools are to the user's last request before the run's first model call, as in evidence.
 // It is worked out once, by BM25 alone, which takes no time worth mentioning and asks nobody.
 func (r *run) relevances(ctx context.Context) map[int]float64 {
