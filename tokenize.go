@@ -62,8 +62,17 @@ func (c scope) selectNames(texts ...string) (matches []Match, missing []string) 
 // add selects the tools that text names: a name, perhaps in quotes or brackets, or several names. A name may contain a
 // separator, so the whole text is looked up before its parts.
 func (s *selection) add(text string, separators []func(rune) bool) {
-	if s.lookups >= maxSelect || s.addName(text) {
+	if s.lookups >= maxSelect {
 		return
+	}
+	for _, name := range [...]string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
+		if doc, ok := s.scope.lookup(name); ok {
+			s.lookups++
+			if info := s.scope.docs[doc].Info; !isAmong(s.matches, info.Name) { // two spellings are one tool
+				s.matches = append(s.matches, Match{Info: info})
+			}
+			return
+		}
 	}
 	for i, separator := range separators {
 		parts := strings.FieldsFunc(text, separator)
@@ -87,18 +96,4 @@ func (s *selection) add(text string, separators []func(rune) bool) {
 			s.missing = append(s.missing, name)
 		}
 	}
-}
-
-// addName selects the tool of that name, with or without decoration, and reports whether there is one.
-func (s *selection) addName(text string) bool {
-	for _, name := range []string{strings.TrimSpace(text), strings.TrimFunc(text, isNameDecoration)} {
-		if doc, ok := s.scope.lookup(name); ok {
-			s.lookups++
-			if info := s.scope.docs[doc].Info; !isAmong(s.matches, info.Name) { // two spellings are one tool
-				s.matches = append(s.matches, Match{Info: info})
-			}
-			return true
-		}
-	}
-	return false
 }
