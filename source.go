@@ -259,14 +259,17 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 	if err != nil {
 		return nil, err
 	}
+	var idle, unbounded []string
 	patterns := make([]naming.Pattern, len(config.AlwaysLoaded))
 	for i, text := range config.AlwaysLoaded {
 		if patterns[i], err = naming.ParsePattern(text); err != nil {
 			return nil, fmt.Errorf("toolsearch: AlwaysLoaded: %w", err)
 		}
+		if !catalog.hasMatch(&patterns[i]) {
+			idle = append(idle, strconv.Quote(patterns[i].String()))
+		}
 	}
 	ed := &edition{catalog: catalog, snapshot: snapshot}
-	var idle, unbounded []string
 	for i := range catalog.docs {
 		doc := &catalog.docs[i]
 		if e.defers {
@@ -284,11 +287,6 @@ func (e *editions) compile(ctx context.Context, snapshot *sources.Snapshot, last
 		}
 		if err := schemacheck.Bound(doc.Info); err != nil {
 			unbounded = append(unbounded, fmt.Sprintf("%s: %v", naming.Quoted(doc.Name), err))
-		}
-	}
-	for i := range patterns {
-		if !catalog.hasMatch(&patterns[i]) {
-			idle = append(idle, strconv.Quote(patterns[i].String()))
 		}
 	}
 	ed.idle = sources.Problems("AlwaysLoaded: no tool matches", idle)
