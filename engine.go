@@ -137,7 +137,9 @@ func (e *engine) newRun(ctx context.Context, own []string) (*run, error) {
 		}
 	}
 	r.scope.down = strings.Join(e.editions.down(&r.scope, unfiltered, offer), ", ")
-	r.hidesNone = e.hidesNone(r)
+	counted := len(r.tools) - len(r.infos(r.always)) // tools that count towards MaxLoaded
+	isWithin := e.config.Limits.MaxLoaded == 0 || counted <= e.config.Limits.MaxLoaded
+	r.hidesNone = len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && isWithin
 	e.announce(r)
 	return r, nil
 }
@@ -152,12 +154,6 @@ func (e *engine) announce(r *run) {
 		r.reminder = newReminder(r.scope, r.isAlways, e.config)
 	}
 	r.scope.prompt = r.edition.catalog.prompt.For(r.reminder.form)
-}
-
-// hidesNone reports whether a run has so few tools that the model sees them all.
-func (e *engine) hidesNone(r *run) bool {
-	counted := len(r.tools) - len(r.infos(r.always)) // tools that count towards MaxLoaded
-	return len(r.tools) == 0 || len(r.tools) < e.config.DeferFrom && (e.config.Limits.MaxLoaded == 0 || counted <= e.config.Limits.MaxLoaded)
 }
 
 // yield leaves a name to a tool of the agent or of another middleware: the dynamic tool of that name is hidden from the
