@@ -16,7 +16,7 @@ import (
 
 // round is the calls of one view and the results that follow them.
 type round struct {
-	callAt   int // index of the view that calls; -1 for results before any call
+	callAt   int // index of the view that calls; the first round is the results before any call
 	calls    []callView
 	from, to int // indices of its answers in the transcript
 }
@@ -24,7 +24,7 @@ type round struct {
 // answer is a tool result.
 type answer struct {
 	view, result int       // of its first part
-	callAt       int       // index of the view of its call; -1 without a call
+	callAt       int       // index of the view of its call
 	call         *callView // nil without a call
 	called       string    // the name the model called; "" if unknown
 }
@@ -33,7 +33,7 @@ type answer struct {
 const maxRoundsBack = 8
 
 func (t *transcript) pair(names *metaNames) {
-	r := round{callAt: -1}
+	var r round
 	for i := range t.views {
 		v := &t.views[i]
 		if len(v.calls) > 0 {
@@ -42,7 +42,7 @@ func (t *transcript) pair(names *metaNames) {
 		}
 		for j := range v.results {
 			if v.results[j].part == 0 {
-				t.answers = append(t.answers, answer{view: i, result: j, callAt: -1})
+				t.answers = append(t.answers, answer{view: i, result: j})
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func (t *transcript) finish(r round, names *metaNames) {
 		a := &answers[i]
 		result := t.result(a)
 		if refused[result.callID] {
-			a.call, a.callAt = nil, -1
+			a.call = nil
 		}
 		if a.call != nil {
 			a.called = names.wantedBy(a.call)

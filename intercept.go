@@ -169,10 +169,7 @@ func (t *transcript) rename(a *answer, name string) {
 // do not take the name or the arguments of a call, they refuse this request and every later one. isTool reports whether
 // a tool has a name; such a name is left as it is.
 func mendCalls(t *transcript, isTool func(name string) bool) {
-	for _, round := range t.rounds {
-		if round.callAt < 0 {
-			continue
-		}
+	for _, round := range t.rounds[1:] { // the first has no calls
 		v := &t.views[round.callAt]
 		mended := false
 		for i := range v.calls {

@@ -102,7 +102,7 @@ func (r *run) replay(t *transcript, s *conversation.LoadSet, limit int, settled 
 				settled, r.replayed = nil, last
 			}
 		}
-		if limit > 0 && round.callAt >= 0 {
+		if limit > 0 && n > 0 {
 			// The tools that the model saw when it made these calls. A call to a tool
 			// evicted before was refused, or loads the tool again at the end of the list.
 			r.restrict(s, limit, busy)
