@@ -74,11 +74,7 @@ func read(ctx context.Context, c *caller, ask Source, last *listing) (*listing, 
 	// Most of the time is spent waiting for memory: a schema has 50 fields.
 	err = foreign.InParallel(context.Background(), runtime.GOMAXPROCS(0), len(tools), func(_ context.Context, i int) error {
 		t := &tools[i]
-		read := schema.ToolInfo{Name: t.name, Desc: cmp.Or(t.problem, t.desc), ParamsOneOf: t.parameters}
-		if t.info != nil {
-			read.Extra = t.info.Extra
-		}
-		t.print = schemacheck.PrintOf(&read) + schemacheck.Print(t.twins)
+		t.print = schemacheck.PrintOf(cmp.Or(t.info, &schema.ToolInfo{Desc: t.problem})) + schemacheck.Print(t.twins)
 		return nil
 	})
 	return &listing{c, tools, sorted(tools)}, err
