@@ -80,15 +80,12 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.send(r, w, text, "", plan, &report)
 	}
 	response, err := t.send(r, w, moved, w.beta, plan, &report)
-	switch {
-	case err != nil:
-	case response.StatusCode/100 == 3:
+	if err != nil {
+		return response, err
+	}
+	if response.StatusCode/100 == 3 {
 		report = Report{Err: fmt.Errorf("%s redirects the request, and the list is what follows", r.URL.Host), Dropped: report.Dropped}
-	default:
-		words, isRefusal := refuses(response, w.refusal)
-		if !isRefusal {
-			break
-		}
+	} else if words, isRefusal := refuses(response, w.refusal); isRefusal {
 		_ = response.Body.Close()
 		response, err = t.send(r, w, text, "", plan, &report)
 		if err == nil && response.StatusCode/100 == 2 { // the definitions were to blame
