@@ -29,13 +29,12 @@ type callable struct {
 	given lists              // of the model call
 }
 
-// replacement returns the call to run instead of a call that cannot be run as it is, and whether there is one. If it is
-// a stand-in, refused is the name of the tool that the model's call means.
-func (k *callable) replacement(ctx context.Context, call *callView) (name, arguments, refused string, replaced bool) {
+// replacement returns the call to run instead of a call that cannot be run as it is; without a name there is none. If
+// it is a stand-in, refused is the name of the tool that the model's call means.
+func (k *callable) replacement(ctx context.Context, call *callView) (name, arguments, refused string) {
 	c, names := k.run.scope, &k.run.names
-	dispatches := call.name != "" && call.name == names.call
 	var s *standIn
-	if !dispatches {
+	if call.name == "" || call.name != names.call {
 		refused = call.name
 		s = k.standInFor(call.name)
 		if doc, dynamic := c.docNamed(call.name); s == nil && dynamic {
@@ -64,9 +63,9 @@ func (k *callable) replacement(ctx context.Context, call *callView) (name, argum
 		} // else Eino handles it, or it is a visible tool called by way of call_tool
 	}
 	if s != nil {
-		return names.search, toJSON(s), naming.Cut(refused, naming.MaxBytes), true
+		return names.search, toJSON(s), naming.Cut(refused, naming.MaxBytes)
 	}
-	return name, arguments, "", dispatches
+	return name, arguments, ""
 }
 
 // standInFor returns the stand-in for a call of a name, or nil if the call can be run.
@@ -123,15 +122,13 @@ func (k *callable) near(name string) []string {
 func intercept(ctx context.Context, k *callable, v *view) (refused []string) {
 	for i := range v.calls {
 		call := &v.calls[i]
-		name, arguments, meant, replaced := k.replacement(ctx, call)
-		if !replaced {
-			continue
+		if name, arguments, meant := k.replacement(ctx, call); name != "" {
+			if name == k.run.names.search {
+				refused = append(refused, meant)
+			}
+			call.standIn, call.wanted, call.wantArg = true, call.name, call.args
+			v.setCall(i, name, arguments)
 		}
-		if name == k.run.names.search {
-			refused = append(refused, meant)
-		}
-		call.standIn, call.wanted, call.wantArg = true, call.name, call.args
-		v.setCall(i, name, arguments)
 	}
 	return refused
 }
