@@ -310,14 +310,13 @@ func (e *engine) lastWord(ctx context.Context, r *run, t *transcript, opts []mod
 		given = r.lists(given, loaded)
 		opts = append(slices.Clip(opts), model.WithTools(given.tools), model.WithDeferredTools(given.deferred))
 	}
-	isTool := func(name string) bool {
-		return r.scope.hasTool(name) || containsName(given.tools, name) || containsName(given.deferred, name)
-	}
 	if !r.mode.translates() { // stillLoaded does it
 		r.convertResults(t, given, loaded, true)
 	}
 	r.reminder.ensure(t)
-	mendCalls(t, isTool)
+	mendCalls(t, func(name string) bool {
+		return r.scope.hasTool(name) || containsName(given.tools, name) || containsName(given.deferred, name)
+	})
 	r.notebook.SetDefined(r.definedBy(t, given.tools))
 	if plan := r.plan(ctx, t, given.tools); plan != nil {
 		ctx = anchor.With(ctx, plan)

@@ -235,8 +235,7 @@ func (r *run) recordCalled(ctx context.Context, called []int) {
 			names = append(names, name)
 		}
 	}
-	isVisible := func(name string) bool { _, ok := r.scope.docNamed(name); return ok }
-	strengths, err := foreign.Guard(func() (map[string]float64, error) { return r.coUse(names, isVisible), nil })
+	strengths, err := foreign.Guard(func() (map[string]float64, error) { return r.coUse(names, r.scope.hasTool), nil })
 	if err != nil {
 		r.events.fail(ctx, PartUsage, fmt.Errorf("toolsearch: Usage: %w", err))
 	}
