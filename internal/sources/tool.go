@@ -100,7 +100,7 @@ type (
 // described answers everything Eino asks a tool, except running it.
 type described struct {
 	info      *schema.ToolInfo
-	typeName  string
+	typeName  string // in callbacks, as Eino finds it: the tool's own answer, or its Go type
 	callbacks bool
 }
 
@@ -136,7 +136,11 @@ type (
 
 // wrapped returns a tool with a fixed Info. The tool can be called.
 func wrapped(t tool.BaseTool, info *schema.ToolInfo) tool.BaseTool {
-	d := &described{info: info, typeName: typeName(t), callbacks: components.IsCallbacksEnabled(t)}
+	name, isOwn := components.GetType(t)
+	if !isOwn {
+		name = reflect.Indirect(reflect.ValueOf(t)).Type().Name()
+	}
+	d := &described{info: info, typeName: name, callbacks: components.IsCallbacksEnabled(t)}
 	switch w := t.(type) {
 	case invokable[string, string]:
 		return withStream(d, t, w)
@@ -156,12 +160,4 @@ func withStream[A, R any](d *described, t tool.BaseTool, way invokable[A, R]) to
 		return both[A, R, input, output]{d, way, s}
 	}
 	return invoked[A, R]{d, way}
-}
-
-// typeName returns the tool's type in callbacks, as Eino would: the tool's own answer, or its Go type.
-func typeName(t tool.BaseTool) string {
-	if name, ok := components.GetType(t); ok {
-		return name
-	}
-	return reflect.Indirect(reflect.ValueOf(t)).Type().Name()
 }
