@@ -62,7 +62,10 @@ func (z *Analyzer) Append(terms []int32, text string) []int32 {
 		var word short
 		var length int
 		switch class := byteClasses[text[i]]; {
-		case class != Lower && class != Upper: // mostly a sign
+		case class == NoLetter && words == 0: // a blank or a sign
+			i++
+			continue
+		case class != Lower && class != Upper:
 		case i < near:
 			word, length = plainAt(text[i:])
 		default:
