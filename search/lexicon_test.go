@@ -385,5 +385,6 @@ func TestPlainWords(t *testing.T) {
 		plain.Wholes, other.Wholes = nil, nil
 		require.Equal(t, other.Stems(noASCII.Replace(string(text))), plain.Stems(string(text)), "%q", string(text))
 		require.Equal(t, other.Wholes, plain.Wholes, "%q", string(text))
+		require.Equal(t, analysis.New().Stems(string(text)), plain.Stems(string(text)), "%q, read as the first text", string(text))
 	}
 }
