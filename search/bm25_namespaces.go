@@ -33,7 +33,7 @@ const (
 type bm25Namespaces struct {
 	of           []int32   // by tool: its namespace, from 1; 0 means none
 	tools        [][]int32 // by namespace, from 1
-	descriptions *bm25     // a document for, and of, each namespace with a description; nil if there are none
+	descriptions *bm25     // a document for each namespace with a description, whose namespace it is in; nil if there are none
 }
 
 // maxNamespaceBytes is how much of a description is read.

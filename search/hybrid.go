@@ -443,7 +443,7 @@ func spreadOf(scores []float64, n int) spread {
 
 // standard returns how far a score is above the mean, or 0 if all scores are equal.
 func (s spread) standard(score float64) float64 {
-	if s.deviation == 0 || s.deviation < 1e-9*s.mean { // equal but for rounding
+	if s.deviation <= 1e-9*s.mean { // equal but for rounding
 		return 0
 	}
 	return (score - s.mean) / s.deviation

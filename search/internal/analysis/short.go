@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// A short is a word of one to shortBytes bytes, and zeros behind it: nearly every word of a tool is one. It is compared as
-// two integers.
+// A short is a word of at most shortBytes bytes, and zeros behind it: nearly every word of a tool is one. It is compared
+// as two integers.
 type short struct{ low, high uint64 }
 
 const shortBytes = 16
@@ -33,12 +33,13 @@ type numbered struct {
 
 func newShorts() shorts { return shorts{slots: make([]numbered, 1<<8)} }
 
-// factors are odd and differ from process to process, so that nobody can write tools whose words share slots.
-var factors = [2]uint64{rand.Uint64() | 1, rand.Uint64() | 1}
+// seeds differ from process to process, so that nobody can write tools whose words share slots.
+var seeds = [2]uint64{rand.Uint64(), rand.Uint64()}
 
 // slot returns the slot of a word, or the empty one where it belongs.
 func (s *shorts) slot(word short) *numbered {
-	hash := word.low*factors[0] + word.high*factors[1]
+	high, low := bits.Mul64(word.low^seeds[0], word.high^seeds[1])
+	hash := high ^ low
 	last := uint64(len(s.slots) - 1)
 	for at := hash >> bits.LeadingZeros64(last); ; at++ {
 		if slot := &s.slots[at&last]; slot.short == word || !slot.isKnown {
@@ -53,16 +54,16 @@ func (s *shorts) add(word short, number int32) {
 	if s.words++; s.words > len(s.slots)/2 {
 		old := s.slots
 		s.slots = make([]numbered, 2*len(old))
-		for _, word := range old {
-			if word.isKnown {
-				*s.slot(word.short) = word
+		for _, n := range old {
+			if n.isKnown {
+				*s.slot(n.short) = n
 			}
 		}
 	}
 }
 
 // plainAt returns the word of one to shortBytes English letters at the start of a text, in small letters, and its length.
-// The length is 0 if there is no such word, something else than a blank or a sign follows, or a hyphen may join the word
+// The length is 0 if there is no such word, something other than a blank or a sign follows, or a hyphen may join the word
 // to the next. Its first letter may be a capital. plainAt reads shortBytes and one more, eight letters at a time.
 func plainAt[T string | []byte](text T) (word short, length int) {
 	text = text[:shortBytes+1]

@@ -31,7 +31,7 @@ type Analyzer struct {
 
 	OmitsWholes bool // whether no whole is added to Wholes
 
-	short shorts           // words as written -> the numbers of their terms; NoTerm for a stop word
+	short shorts           // words as written, or with a small first letter -> numbers of their terms; NoTerm for a stop word
 	long  map[string]int32 // likewise
 }
 
@@ -195,7 +195,7 @@ func (z *Analyzer) Remembered() int { return z.short.words + len(z.long) }
 
 // Number returns the number of a word's term, or NoTerm if it has none, such as a stop word.
 func (z *Analyzer) Number(word string, class Class) int32 {
-	if len(word) <= shortBytes {
+	if len(word) <= shortBytes && !strings.HasSuffix(word, "\x00") { // a short has zeros behind the word
 		return z.numberShort(shortOf(word), word, class)
 	}
 	n, known := z.long[word]
@@ -206,14 +206,14 @@ func (z *Analyzer) Number(word string, class Class) int32 {
 	return n
 }
 
-// numberShort is Number for a word that is short, which may be written with another first letter.
-func (z *Analyzer) numberShort(short short, word string, class Class) int32 {
-	slot := z.short.slot(short)
+// numberShort is Number for a word that is in the table as key, perhaps with a small first letter for a capital.
+func (z *Analyzer) numberShort(key short, word string, class Class) int32 {
+	slot := z.short.slot(key)
 	if slot.isKnown {
 		return slot.number
 	}
 	n := z.addTerm(word, class)
-	z.short.add(short, n)
+	z.short.add(key, n)
 	return n
 }
 
