@@ -80,27 +80,14 @@ func checkMessage(t *testing.T, where string, err error, want []string) {
 
 // None of these tools can be used. Each has another reason.
 type (
-	unwellTool  struct{ testtools.PlainTool } // Info fails
-	voidTool    struct{ testtools.PlainTool } // Info returns nil
-	explodeTool struct{ testtools.PlainTool } // Info panics
-	hollowTool  struct{ tool.InvokableTool }
-	funcTool    func() string // a nil function in an interface that is not nil
-	otherTool   struct{ testtools.InfoOnly }
+	infoTool   func() (*schema.ToolInfo, error) // is its Info
+	hollowTool struct{ tool.InvokableTool }
+	otherTool  struct{ testtools.InfoOnly }
 )
 
 var errUnwell = errors.New("the server is down")
 
-func (*unwellTool) Info(context.Context) (*schema.ToolInfo, error)  { return nil, errUnwell }
-func (*voidTool) Info(context.Context) (*schema.ToolInfo, error)    { return nil, nil }
-func (*explodeTool) Info(context.Context) (*schema.ToolInfo, error) { panic("no connection") }
-
-func (f funcTool) Info(context.Context) (*schema.ToolInfo, error) {
-	return &schema.ToolInfo{Name: f()}, nil
-}
-
-func (f funcTool) InvokableRun(context.Context, string, ...tool.Option) (string, error) {
-	return f(), nil
-}
+func (i infoTool) Info(context.Context) (*schema.ToolInfo, error) { return i() }
 
 // InvokableRun has the name of tool.InvokableTool's method, but another signature.
 func (otherTool) InvokableRun(context.Context, []byte) (string, error) { return "", nil }
@@ -116,11 +103,14 @@ func TestNewNamesTheToolThatIsWrong(t *testing.T) {
 	}{
 		{name: "nil", tool: nil, want: []string{"is nil"}},
 		{name: "a nil pointer", tool: (*testtools.EchoTool)(nil), want: []string{"is nil", "*testtools.EchoTool"}},
-		{name: "a nil function", tool: funcTool(nil), want: []string{"is nil", "toolsearch_test.funcTool"}},
+		{name: "a nil function", tool: infoTool(nil), want: []string{"is nil", "toolsearch_test.infoTool"}},
 		{name: "nothing inside", tool: hollowTool{}, want: []string{"toolsearch_test.hollowTool"}},
-		{name: "Info fails", tool: &unwellTool{}, want: []string{"*toolsearch_test.unwellTool", "Info", errUnwell.Error()}, wraps: errUnwell},
-		{name: "Info returns nil", tool: &voidTool{}, want: []string{"*toolsearch_test.voidTool", "Info", "nil"}},
-		{name: "Info panics", tool: &explodeTool{}, want: []string{"*toolsearch_test.explodeTool", "Info", "no connection"}},
+		{name: "Info fails", tool: infoTool(func() (*schema.ToolInfo, error) { return nil, errUnwell }),
+			want: []string{"toolsearch_test.infoTool", "Info", errUnwell.Error()}, wraps: errUnwell},
+		{name: "Info returns nil", tool: infoTool(func() (*schema.ToolInfo, error) { return nil, nil }),
+			want: []string{"toolsearch_test.infoTool", "Info", "nil"}},
+		{name: "Info panics", tool: infoTool(func() (*schema.ToolInfo, error) { panic("no connection") }),
+			want: []string{"toolsearch_test.infoTool", "Info", "no connection"}},
 		{name: "no name", tool: testtools.EchoTools(": Nameless")[0], want: []string{"name", "*testtools.EchoTool"}},
 		{name: "a name twice", tool: testtools.EchoTools("send_mail: Sends again")[0], want: []string{`"send_mail"`, "tool 1"}},
 		{name: "the search tool's name", tool: testtools.EchoTools("tool_search: Mine")[0], want: []string{`"tool_search"`, "ToolName"}},
