@@ -33,11 +33,11 @@ import (
 func TestBounds(t *testing.T) {
 	testtools.SkipWithoutGoroutines(t)
 	ctx := context.Background()
-	numbered := make([]string, 1000)
-	for i := range numbered {
-		numbered[i] = fmt.Sprintf("n%d", i)
+	infos := make([]*schema.ToolInfo, 1000)
+	for i := range infos {
+		infos[i] = &schema.ToolInfo{Name: fmt.Sprintf("n%d", i)}
 	}
-	catalog := catalogOf(t, numbered...)
+	catalog := testtools.Must(toolsearch.NewCatalogFromInfos(ctx, infos, nil))(t)
 	words := strings.Repeat("x", 63) + " " // 64 words are 4 KiB
 	for name, text := range map[string]string{
 		"many words":       strings.Repeat("n7 ", 1<<20/3),
@@ -150,15 +150,6 @@ func TestBadIndexers(t *testing.T) {
 			}
 		}
 	}
-}
-
-func catalogOf(t testing.TB, names ...string) *toolsearch.Catalog {
-	t.Helper()
-	infos := make([]*schema.ToolInfo, len(names))
-	for i, name := range names {
-		infos[i] = &schema.ToolInfo{Name: name}
-	}
-	return testtools.Must(toolsearch.NewCatalogFromInfos(context.Background(), infos, nil))(t)
 }
 
 // Explain says which demand of a query a tool does not meet, whichever searcher the catalog has.
