@@ -39,13 +39,6 @@ func product(a, b []float64) (sum float64) {
 	return sum
 }
 
-func decomposed(t *testing.T, a vectors.Sparse, rank int) (left, right vectors.Matrix) {
-	t.Helper()
-	left, right, err := vectors.Decompose(t.Context(), a, rank)
-	require.NoError(t, err)
-	return left, right
-}
-
 // waves is the orthonormal basis of the discrete cosine transform.
 func waves(n, k int) []float64 {
 	v := make([]float64, n)
@@ -69,7 +62,8 @@ func TestDecomposeFindsTheSingularValues(t *testing.T) {
 		}
 		return sum
 	})
-	lefts, rights := decomposed(t, a, rank)
+	lefts, rights, err := vectors.Decompose(t.Context(), a, rank)
+	require.NoError(t, err)
 	require.Equal(t, rank, lefts.Width)
 	for k := range rank {
 		left, right := column(lefts, k), column(rights, k)
