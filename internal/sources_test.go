@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eino-toolsearch/toolsearch/internal/sources"
+	"github.com/eino-toolsearch/toolsearch/internal/testtools"
 )
 
 // These tests ask the Source of one group. The tests of the root package ask those of several.
@@ -39,21 +40,24 @@ func tools(names ...string) (list []tool.BaseTool) {
 type server struct {
 	*sources.Sources
 	tools []tool.BaseTool
-	err   error
 	run   sources.Callers
 }
 
-func newServer(t *testing.T, fixed ...string) *server {
+func newServer(t *testing.T) *server {
 	t.Helper()
 	s := &server{}
-	group := sources.Group{
-		Name: "x", Tools: tools(fixed...),
-		Source: func(context.Context) ([]tool.BaseTool, error) { return s.tools, s.err },
-		Named:  func(info *schema.ToolInfo) *schema.ToolInfo { return info },
-	}
-	var err error
-	rules := sources.Rules{Timeout: time.Hour, MaxDescription: 1000, IsMeta: func(name string) bool { return name == "meta" }}
-	s.Sources, _, err = sources.New(context.Background(), []sources.Group{group}, rules)
+	s.Sources = sourcesOf(t, sources.Group{
+		Name: "x", Source: func(context.Context) ([]tool.BaseTool, error) { return s.tools, nil },
+	})
+	return s
+}
+
+// sourcesOf returns the Sources of one group, whose tools keep their names.
+func sourcesOf(t *testing.T, group sources.Group) *sources.Sources {
+	t.Helper()
+	group.Named = func(info *schema.ToolInfo) *schema.ToolInfo { return info }
+	rules := sources.Rules{Timeout: time.Hour, MaxDescription: 1000, IsMeta: func(string) bool { return false }}
+	s, _, err := sources.New(t.Context(), []sources.Group{group}, rules)
 	require.NoError(t, err)
 	return s
 }
@@ -61,25 +65,11 @@ func newServer(t *testing.T, fixed ...string) *server {
 // change asks for the tools and returns the change; nil means none.
 func (s *server) change(t *testing.T, list []tool.BaseTool) *sources.Change {
 	t.Helper()
-	s.tools, s.err = list, nil
+	s.tools = list
 	run, errs := s.Ask(context.Background())
 	require.Equal(t, []error{nil}, errs)
 	s.run = run
 	return s.Pending(run)
-}
-
-// sees returns what the next run sees.
-func (s *server) sees() *sources.Offer { return s.Offer(s.run, make([]error, 1)) }
-
-// calls calls the tools of a snapshot.
-func calls(t *testing.T, s *sources.Offer) (results []string) {
-	t.Helper()
-	for _, tl := range s.Tools {
-		result, err := tl.(tool.InvokableTool).InvokableRun(context.Background(), "")
-		require.NoError(t, err)
-		results = append(results, result)
-	}
-	return results
 }
 
 // While a snapshot is compiled, its Source may reconnect, and so may the others.
@@ -91,7 +81,10 @@ func TestAcceptKeepsTheNewestTools(t *testing.T) {
 	require.NotNil(t, s.change(t, newest))
 	s.Accept(next)
 	assert.Nil(t, s.Pending(s.run))
-	assert.Equal(t, []string{fmt.Sprintf("%p", newest[0])}, calls(t, s.sees()))
+	seen := s.Offer(s.run, make([]error, 1)).Tools
+	require.Len(t, seen, 1)
+	result := testtools.Must(seen[0].(tool.InvokableTool).InvokableRun(t.Context(), ""))(t)
+	assert.Equal(t, fmt.Sprintf("%p", newest[0]), result)
 }
 
 // A change that was refused is gone. If it took too long, the Source fails, and is not asked.
@@ -124,7 +117,7 @@ func TestCallersAreForgotten(t *testing.T) {
 	for i := range list {
 		list[i] = fmt.Sprint("tool_", i)
 	}
-	group := sources.Group{
+	s := sourcesOf(t, sources.Group{
 		PerCaller: func(context.Context) string { return caller },
 		Source: func(context.Context) ([]tool.BaseTool, error) {
 			if isDown {
@@ -132,11 +125,7 @@ func TestCallersAreForgotten(t *testing.T) {
 			}
 			return tools(list...), nil
 		},
-		Named: func(info *schema.ToolInfo) *schema.ToolInfo { return info },
-	}
-	rules := sources.Rules{Timeout: time.Hour, MaxDescription: 1000, IsMeta: func(string) bool { return false }}
-	s, _, err := sources.New(t.Context(), []sources.Group{group}, rules)
-	require.NoError(t, err)
+	})
 	ask := func(of string) int {
 		caller = of
 		run, errs := s.Ask(t.Context())
