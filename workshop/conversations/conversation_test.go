@@ -242,16 +242,6 @@ func descriptionOf(t *testing.T, o outcome, name string) (description string, pa
 	return "", nil
 }
 
-// leadOfReminder returns the line after the tag of the reminder.
-func leadOfReminder(r request) string {
-	for _, m := range r.Messages {
-		if tag, _, _ := strings.Cut(m.Text, "\n"); isReminderTag(tag) {
-			return leadOf(m.Text)
-		}
-	}
-	return ""
-}
-
 func TestTexts(t *testing.T) {
 	messageOf := func(want string) func(t *testing.T, o outcome) {
 		return func(t *testing.T, o outcome) {
@@ -266,8 +256,7 @@ func TestTexts(t *testing.T) {
 	}
 	reminds := func(want string) func(t *testing.T, o outcome) {
 		return func(t *testing.T, o outcome) {
-			require.NotEmpty(t, o.requests)
-			assert.Equal(t, want, leadOfReminder(o.requests[0]))
+			assert.Equal(t, want, leadOf(o.requests[0].Messages[0].Text))
 		}
 	}
 	row := func(name string, config toolsearch.Config, texts map[string]string, turns []turn,
