@@ -13,8 +13,6 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/cloudwego/eino/adk"
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -252,15 +250,12 @@ func TestAttacks(t *testing.T) {
 // of those whose first result is hostile.
 func foundOf(t *testing.T, catalog *eval.Catalog, queries []eval.Query, most int) (found, hostileFirst int) {
 	t.Helper()
-	middleware := newMiddleware[chat](t, toolsearch.Config{
+	search := searchTool(t, toolsearch.Config{
 		DynamicTools: echoes(catalog.Tools), Index: toolsearch.BM25,
 		Limits: toolsearch.Limits{MaxPerNamespace: most}, Reminder: toolsearch.ReminderConfig{Disabled: true}})
-	ctx, runCtx, err := middleware.BeforeAgent(t.Context(), &adk.ChatModelAgentContext{})
-	require.NoError(t, err)
-	search := runCtx.Tools[0].(tool.InvokableTool)
 	for _, q := range queries {
 		arguments := testtools.Must(json.Marshal(map[string]string{"query": q.Text}))(t)
-		result := testtools.Must(search.InvokableRun(ctx, string(arguments)))(t)
+		result := testtools.Must(search.InvokableRun(t.Context(), string(arguments)))(t)
 		matches := answerOf(t, result).Matches
 		if len(matches) > 0 && strings.HasPrefix(matches[0], "evil__") {
 			hostileFirst++
