@@ -74,7 +74,7 @@ func TestBeforeAgentNamesTheToolThatClashes(t *testing.T) {
 // testClash checks the error that the caller of a run gets.
 func testClash[M adk.MessageType](t *testing.T, c clash, w way) {
 	agent := with[M](&handler[M]{tools: c.added})
-	agent.ToolsConfig = toolsConfig(c.static...)
+	agent.ToolsConfig.Tools = c.static
 	if c.eino {
 		theirs := testtools.Must(oracle.NewTyped[M](context.Background(), &oracle.Config{DynamicTools: testtools.EchoTools("cut_grass: Mows")}))(t)
 		agent.Handlers = append(agent.Handlers, theirs)
@@ -152,7 +152,7 @@ func testOtherTools[M adk.MessageType](t *testing.T, w way) {
 				agent := agentOver[M](t, config)
 				switch whose {
 				case "the agent's own":
-					agent.ToolsConfig = toolsConfig(adding.tools...)
+					agent.ToolsConfig.Tools = adding.tools
 				case "an earlier middleware's":
 					agent.Handlers = slices.Insert(agent.Handlers, 0, adk.TypedChatModelAgentMiddleware[M](adding))
 				default:

@@ -227,7 +227,7 @@ func listen[M adk.MessageType](t *testing.T, w way, config toolsearch.Config, st
 	t.Helper()
 	config.OnEvent = func(_ context.Context, e toolsearch.Event) { heard.add(e) }
 	agentConfig := agentOver[M](t, config)
-	agentConfig.ToolsConfig = toolsConfig(static...)
+	agentConfig.ToolsConfig.Tools = static
 	agentConfig.Model = toolsearchtest.NewModel[M](append(turns, say("done"))...)
 	events := eventsOf(context.Background(), newAgent(t, agentConfig), w, encoded[M](question...))
 	for event, ok := events.Next(); ok; event, ok = events.Next() {

@@ -200,7 +200,7 @@ func pryIn[M adk.MessageType](
 	t.Helper()
 	scripted := toolsearchtest.NewModel[M](append(prying(searchTool), say("done"))...)
 	agentConfig.Model, agentConfig.Instruction = scripted, "Be brief."
-	agentConfig.ToolsConfig = toolsConfig(testtools.EchoTools("clock: The time")...)
+	agentConfig.ToolsConfig.Tools = testtools.EchoTools("clock: The time")
 	var history []message
 	if withHistory {
 		history = pryingHistory()

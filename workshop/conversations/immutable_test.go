@@ -39,7 +39,7 @@ func runWith[M adk.MessageType](t *testing.T, w way, middleware adk.TypedChatMod
 	input []M, turns ...turn) *toolsearchtest.Model[M] {
 	t.Helper()
 	model, config := toolsearchtest.NewModel[M](turns...), with(middleware)
-	config.Model, config.ToolsConfig = model, toolsConfig(static...)
+	config.Model, config.ToolsConfig.Tools = model, static
 	_, err := drain(eventsOf(context.Background(), newAgent(t, config), w, input))
 	require.NoError(t, err)
 	return model

@@ -398,11 +398,6 @@ func newAgent[M adk.MessageType](t testing.TB, config *adk.TypedChatModelAgentCo
 	return testtools.Must(agents.New(context.Background(), config))(t)
 }
 
-func toolsConfig(static ...tool.BaseTool) (config adk.ToolsConfig) {
-	config.Tools = static
-	return config
-}
-
 // runAgent runs an agent to the end and returns the messages of the events.
 func runAgent[M adk.MessageType](ctx context.Context, agent adk.TypedAgent[M], w way, messages []message) ([]message, error) {
 	return drain(eventsOf(ctx, agent, w, encoded[M](messages...)))

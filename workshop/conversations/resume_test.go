@@ -326,7 +326,8 @@ func presets[M adk.MessageType]() []preset[M] {
 			within.Name, within.Description, within.Model = "insider", "Knows", models["insider"]
 			config := with(careful[M](t))
 			config.Model = models["outside"]
-			config.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](newAgent(t, within))))
+			insider := adk.NewTypedAgentTool(context.Background(), adk.TypedAgent[M](newAgent(t, within)))
+			config.ToolsConfig.Tools = []tool.BaseTool{insider}
 			return newAgent(t, config)
 		}
 	}

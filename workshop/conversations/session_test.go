@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -259,7 +260,7 @@ func testSessionUnloads[M adk.MessageType](t *testing.T, w way) {
 		inner := agentOver[M](t, using(toolsearch.ProtocolSearchAdd))
 		inner.Name, inner.Description, inner.Model = "insider", "Knows", insider
 		agent := agentOver[M](t, using(tt.protocol))
-		agent.ToolsConfig = toolsConfig(adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner))))
+		agent.ToolsConfig.Tools = []tool.BaseTool{adk.NewTypedAgentTool(ctx, adk.TypedAgent[M](newAgent(t, inner)))}
 		ask := turn{Decide: func(request) turn {
 			assert.Contains(t, session.Loaded(), "send_mail", name)
 			return callTool("insider", `{"request":"Tidy up"}`)

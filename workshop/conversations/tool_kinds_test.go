@@ -198,7 +198,7 @@ func testKind[M adk.MessageType](t *testing.T, w way, typeName string, newTool f
 	for _, directly := range []map[string]bool{nil, {"get_weather": true}} {
 		plain := new(trace[M])
 		config := with[M](plain)
-		config.ToolsConfig = toolsConfig(weather)
+		config.ToolsConfig.Tools = []tool.BaseTool{weather}
 		config.ToolsConfig.ReturnDirectly = directly
 		want := converseOn(plain.context(), t, w, config, question, callTools(byName))
 		require.NoError(t, want.err, "without the library")
