@@ -102,7 +102,7 @@ func TestBM25ReadsRequests(t *testing.T) {
 	}
 	s := searcherOf(t, search.BM25, docs...)
 	for query, want := range map[string]int{
-		"ratings": 1, "parking": 3, "parks": 2, "a rate": 0, "how many documents": 5,
+		"ratings": 1, "parking": 3, "parks": 2, "a rate": 0, "how many documents": 5, "how many orders": 5,
 		"insert many documents": 4, "remember that Bob likes tea": 7, "the likes": 6,
 	} {
 		assert.Equal(t, want, bestOf(t, s, read(docs, s, query))[0], query)
