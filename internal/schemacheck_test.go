@@ -401,6 +401,11 @@ func TestOddParts(t *testing.T) {
 		text := json.RawMessage(`{"properties":{"a":{"properties":{"b":{"type":"string"}},"description":"as long as what is shared is"},"c":{` + part + `}},"type":"object"}`)
 		assert.Len(t, schemacheck.Share([]json.RawMessage{text, text}), shared, part)
 	}
+	for draft, shared := range map[string]int{"http://json-schema.org/draft-07/schema#": 0, "https://json-schema.org/draft/2020-12/schema": 1} {
+		text := `{"$schema":"` + draft + `","properties":{"a":{"enum":["a value as long as","what is worth a reference of its own is"],"description":"one"}},"type":"object"}`
+		other := strings.Replace(text, "one", "two", 1) // so the enumeration alone is the same, and a reference would stand beside a text
+		assert.Len(t, schemacheck.Share([]json.RawMessage{json.RawMessage(text), json.RawMessage(other)}), shared, draft)
+	}
 }
 
 // Bound leaves to the calls what depends on the arguments, and what only the compiler knows.

@@ -134,7 +134,11 @@ func Share(definitions []json.RawMessage) (shared []json.RawMessage) {
 	for _, ofEnums := range [...]bool{true, false} {
 		count, places, texts := make(map[string]int), make(map[string]string), make(map[*jsonschema.Schema]string)
 		for pass := range 2 * len(schemas) {
-			replaceInside(schemas[pass%len(schemas)], func(part *jsonschema.Schema) *jsonschema.Schema {
+			s := schemas[pass%len(schemas)]
+			if ofEnums && s != nil && strings.Contains(s.Version, "/draft-0") { // there, what is beside a $ref does not count
+				continue
+			}
+			replaceInside(s, func(part *jsonschema.Schema) *jsonschema.Schema {
 				if pass < len(schemas) {
 					texts[part] = repeatable(part, ofEnums)
 					count[texts[part]]++
