@@ -122,6 +122,7 @@ func (c scope) withMentioned(matches []Match, limit int) []Match {
 		return matches
 	}
 	var mentioned []Match
+	var kept []string // the matches that others mention, or that mention others
 	isOutside := func(r rune) bool {
 		return !strings.ContainsRune("_-"+quotes, r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) ||
 			unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) // no blank needs to follow a name
@@ -137,11 +138,20 @@ func (c scope) withMentioned(matches []Match, limit int) []Match {
 			}
 			isQuoted := strings.TrimLeft(quoted, quotes) != quoted && strings.TrimRight(quoted, quotes) != quoted
 			isName := isQuoted || strings.ContainsAny(word, "_-") || strings.ToLower(word) != word // not search
-			if known && isName && len(mentioned) < min(maxMentioned, limit-1-i) && c.docs[doc].Namespace == of.Namespace &&
-				c.isFree(doc, slices.Concat(matches, mentioned)) {
-				mentioned = append(mentioned, Match{Info: c.docs[doc].Info})
+			switch {
+			case !known || !isName || c.docs[doc].Namespace != of.Namespace:
+			case len(mentioned) < min(maxMentioned, limit-1-i) && c.isFree(doc, slices.Concat(matches, mentioned)):
+				mentioned, kept = append(mentioned, Match{Info: c.docs[doc].Info}), append(kept, m.Info.Name)
+			default:
+				kept = append(kept, c.docs[doc].Name)
 			}
 		}
 	}
-	return append(matches[:min(len(matches), limit-len(mentioned))], mentioned...)
+	over := len(matches) + len(mentioned) - limit
+	for i := len(matches) - 1; i > 0 && over > 0; i-- {
+		if !slices.Contains(kept, matches[i].Info.Name) {
+			matches, over = slices.Delete(slices.Clone(matches), i, i+1), over-1
+		}
+	}
+	return append(matches, mentioned[:len(mentioned)-max(over, 0)]...)
 }

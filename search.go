@@ -33,6 +33,7 @@ type trace struct {
 	failure      error              // a searcher's failure that the search recovered from
 	wrong        *search.QueryError // of the first query that a searcher cannot search by
 	first        string             // the searcher that found the best of the last query
+	best         float64            // its score by the query alone
 	alreadyShown []string           // names of matches whose definitions the model sees already
 	copies       []string           // names of the matches' copies on other servers
 	related      []string           // names of tools that may be needed together with the matches
@@ -44,11 +45,15 @@ type trace struct {
 	foundBy      map[string]string  // of several queries, those that found a tool; nil for a single query
 }
 
-func (t *trace) found(matches []Match, query string) {
+func (t *trace) found(matches []Match, queries []string, at int) {
 	if t.foundBy == nil {
 		t.foundBy = make(map[string]string)
 	}
-	query = naming.CutWords(naming.OneLine(query, 2*maxFoundBy), maxFoundBy)
+	labelOf := func(query string) string { return naming.CutWords(naming.OneLine(query, 2*maxFoundBy), maxFoundBy) }
+	query, text := labelOf(queries[at]), queries[at]
+	if slices.ContainsFunc(queries, func(other string) bool { return other != text && labelOf(other) == query }) {
+		query = strconv.Itoa(at+1) + ". " + query
+	}
 	for _, m := range matches {
 		t.foundBy[m.Info.Name] = strings.TrimPrefix(t.foundBy[m.Info.Name]+" | "+query, " | ")
 	}
@@ -108,7 +113,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	result := &Result{}
 	blank, places := true, 0
 	var ended error
-	for _, text := range queries[:min(len(queries), maxQueries)] {
+	for i, text := range queries[:min(len(queries), maxQueries)] {
 		if ended = limited.Err(); ended != nil {
 			break
 		}
@@ -142,7 +147,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		}
 		matches = c.placed(limited, matches, text, namespace, c.limit(limit), &trace)
 		if lists, ranked = append(lists, matches), append(ranked, matches); len(queries) > 1 {
-			trace.found(matches, text)
+			trace.found(matches, queries, i)
 		}
 		result.Total, places = result.Total+total, places+len(matches)
 	}
@@ -156,6 +161,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	}
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
 	trace.copies, trace.related = withoutMatches(trace.copies, result.Matches), withoutMatches(trace.related, result.Matches)
+	trace.copies = slices.DeleteFunc(trace.copies, func(name string) bool { return slices.Contains(trace.alreadyShown, name) })
 	trace.related = trace.related[:min(len(trace.related), maxRelated)]
 	c.explain(result, &trace, missed, blank, queries)
 	if ended != nil && ctx.Err() == nil {
@@ -175,7 +181,7 @@ func (c scope) placed(ctx context.Context, matches []Match, text, namespace stri
 	if shown := c.alreadyShown(matches); len(shown) > 0 || hasCopy {
 		t.alreadyShown = append(t.alreadyShown, shown...)
 		again := c
-		again.only, again.best = t.first, matches[0].Score
+		again.only, again.best = t.first, t.best
 		for pass := 0; pass < maxPasses && (pass == 0 || hasCopy); pass++ {
 			others, _, err := again.rank(ctx, text, namespace, limit, t)
 			if err != nil {
@@ -184,14 +190,17 @@ func (c scope) placed(ctx context.Context, matches []Match, text, namespace stri
 			}
 			matches, hasCopy = others, c.chooseCopies(others, t.query) // in the free places may be further copies
 		}
-		matches = slices.DeleteFunc(slices.Clone(matches), func(m Match) bool {
-			return slices.Contains(shown, m.Info.Name) || c.isCopy(c.byName[m.Info.Name])
-		})
+		needsNone := func(m Match) bool { return slices.Contains(shown, m.Info.Name) || c.isCopy(c.byName[m.Info.Name]) }
+		matches = slices.DeleteFunc(slices.Clone(matches), needsNone)
+		rest := slices.DeleteFunc(slices.Clone(found), func(m Match) bool { return needsNone(m) || isAmong(matches, m.Info.Name) })
+		matches = append(matches[:min(len(matches), limit-len(rest))], rest...) // of the fallback
 	}
-	matches = c.withMentioned(matches, limit)
+	if len(t.query.Required) == 0 {
+		matches = c.withMentioned(matches, limit)
+	}
 	t.copies = append(t.copies, c.otherCopies(slices.Concat(matches, found))...)
-	if c.isShown != nil && len(matches) > 0 {
-		t.related = append(t.related, c.relatedTo(matches)...)
+	if c.isShown != nil && len(found) > 0 {
+		t.related = append(t.related, c.relatedTo(slices.Concat(matches, found))...)
 	}
 	return matches
 }
@@ -290,21 +299,21 @@ func (c scope) rank(ctx context.Context, text, namespace string, limit int, t *t
 		}
 		answered, t.failure = true, cmp.Or(t.failure, a.partial)
 		if len(a.matches) > 0 {
-			if t.answered = name; len(matches) == 0 {
-				t.first = name
+			if t.answered = name; len(matches) == 0 && c.only == "" {
+				t.first, t.best = name, a.best
 			}
-			if name == "fallback" {
+			if name == "fallback" && c.only == "" {
 				t.near += a.total - len(a.matches)
 			}
-			far := a.matches[c.beforeGap(a.matches):]
-			if a.matches, total = c.spread(ctx, s, a), total+a.total; len(far) > 0 {
-				a.matches = slices.DeleteFunc(slices.Clone(a.matches), func(m Match) bool { return slices.Contains(far, m) })
+			a.matches, total = c.spread(ctx, s, a), total+a.total
+			isOther, places = c.others(a)
+			if len(a.far) > 0 {
+				a.matches = slices.DeleteFunc(slices.Clone(a.matches), func(m Match) bool { return isAmong(a.far, m.Info.Name) })
 			}
 			if len(matches) > 0 { // of one namespace
 				a.matches = append(matches[:min(len(matches), limit-len(a.matches))], a.matches...)
 			}
-			matches = a.matches
-			if isOther, places = c.others(a); name != "index" || places == 0 {
+			if matches = a.matches; name != "index" || places == 0 {
 				break
 			}
 			c.perNamespace = cmp.Or(c.perNamespace, limit-1)
@@ -381,7 +390,7 @@ func (c scope) beforeGap(matches []Match) int {
 func (c scope) alreadyShown(matches []Match) (names []string) {
 	for _, m := range matches {
 		doc := c.byName[m.Info.Name]
-		if c.isCopy(doc) {
+		if c.isCopy(doc) && !c.isShown(doc) {
 			doc = c.chosen[c.copies()[doc][0]]
 		}
 		if c.isShown != nil && c.isShown(doc) {
@@ -409,6 +418,8 @@ func isAmong(matches []Match, name string) bool {
 type ranking struct {
 	query   search.Query
 	matches []Match
+	far     []Match // those far below the best
+	best    float64 // the best score by the query alone
 	total   int
 	partial error // what failed although the searcher answered
 }
@@ -463,7 +474,12 @@ func (c scope) ask(ctx context.Context, s search.Searcher, q search.Query) (a ra
 	if total < len(hits.Hits) || dropped {
 		total = distinct
 	}
+	far := slices.Clone(matches[c.beforeGap(matches):])
+	if len(matches) > 0 {
+		a.best = matches[0].Score
+	}
 	a.matches, a.total, a.partial = c.byEvidence(matches, places), min(max(total, distinct), len(c.docs)), hits.Partial
+	a.far = slices.DeleteFunc(far, func(m Match) bool { return !isAmong(a.matches, m.Info.Name) })
 	return a, nil
 }
 

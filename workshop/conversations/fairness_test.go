@@ -367,6 +367,10 @@ func TestMatchesFarBelowTheBest(t *testing.T) {
 		return toolsearch.Config{Protocol: p, Index: toolsearch.BM25}
 	}
 	near := "tool_search mail_invoice list_invoices"
+	filled := testtools.EchoTools("mcp__one__alpha: "+strings.Repeat("widgets ", 3)+"roses and tulips", "mcp__three__widgetry: things",
+		"mcp__two__beta: "+strings.Repeat("A thing with a long text of many other words, none of which is about ", 6)+" widgets", "mcp__three__idgets: things")
+	filling := bm25(toolsearch.ProtocolRanked)
+	filling.Fallback = toolsearch.Fuzzy
 	const metas = "tool_search call_tool"
 	dispatch := loaded(bm25(toolsearch.ProtocolDispatch), "definitions in the answer", metas, metas, metas)
 	dispatch.check = says(`{"matches":[`+definitionOf("mail_invoice", "Mails an invoice to a customer")+`,`+
@@ -376,6 +380,10 @@ func TestMatchesFarBelowTheBest(t *testing.T) {
 		loaded(toolsearch.Config{Protocol: toolsearch.ProtocolAnchored}, "definitions in the conversation, by Keyword", "tool_search", near, near),
 		{name: "of a query that names the best, too", config: bm25(toolsearch.ProtocolRanked), dynamic: tools,
 			turns: []turn{searching(`{"query":"mail invoice"}`)}, saw: []string{"tool_search", near}},
+		{name: "and do not make the fallback find others", config: filling, dynamic: filled, turns: []turn{searching(`{"query":"widgets"}`)},
+			saw: []string{"tool_search", "tool_search mcp__one__alpha"}},
+		{name: "whatever the request says of the best", config: filling, asks: "roses and tulips", dynamic: filled[:3],
+			turns: []turn{searching(`{"query":"widgets"}`)}, saw: []string{"tool_search", "tool_search mcp__one__alpha"}},
 		loaded(bm25(toolsearch.ProtocolToolSearch), "names alone", "tool_search", near+" fold_letter", near+" fold_letter"),
 	})
 }
@@ -419,8 +427,8 @@ func TestSettingsOverTasks(t *testing.T) {
 		{"BM25, ten results", toolsearch.Config{Index: toolsearch.BM25, MaxResults: 10}, 0, 95, 59.0, 98, 18},
 		{"Hybrid", toolsearch.Config{Index: hybrid}, 0, 94, 34.5, 98, 17},
 		{"Hybrid, Preselect", toolsearch.Config{Index: hybrid, Preselect: 10}, 56, 96, 44.5, 98, 18},
-		{"Dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, 0, 90, 20.0, 97, 18},
-		{"Dispatch, three results", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, MaxResults: 3}, 0, 83, 15.1, 93, 13},
+		{"Dispatch", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch}, 0, 91, 20.2, 97, 18},
+		{"Dispatch, three results", toolsearch.Config{Protocol: toolsearch.ProtocolDispatch, MaxResults: 3}, 0, 82, 15.5, 94, 14},
 	} {
 		c.config.DynamicTools, c.config.Reminder.Disabled = tools, true
 		agent := agentOver[chat](t, c.config)

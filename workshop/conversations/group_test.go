@@ -535,6 +535,11 @@ func TestCopies(t *testing.T) {
 				`{"matches":["old__create-issue"],"same_tool_on_other_servers":["prod__create_issue","staging__create_issue"]}`)},
 		{name: "what a Filter leaves", config: filtered, turns: []turn{searching(create)},
 			check: says(`{"matches":["staging__create_issue"],"same_tool_on_other_servers":["old__create-issue"]}`)},
+		{name: "two visible ones", config: by(toolsearch.BM25),
+			turns: []turn{selecting("prod__create_issue,staging__create_issue"), searching(`{"query":"create issue","max_results":3}`)},
+			check: says(`{"matches":["prod__create_issue","staging__create_issue"]}`,
+				`{"matches":["prod__close_issue","prod__assign_issue","staging__assign_issue"],"already_loaded":["prod__create_issue",`+
+					`"staging__create_issue"],"same_tool_on_other_servers":["staging__close_issue","old__create-issue"]}`)},
 		{name: "several queries", config: by(toolsearch.BM25),
 			turns: []turn{searching(`{"query":"create issue","queries":["issue create","staging: create"],"max_results":1}`)},
 			check: says(`{"matches":["prod__create_issue","staging__create_issue"],"same_tool_on_other_servers":["old__create-issue"]}`)},

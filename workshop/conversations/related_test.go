@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +23,34 @@ import (
 )
 
 // These tests look at what belongs together: tools beside a match, and tools that other conversations call together.
+
+// A tool that a match names in its description or in a parameter comes along, if it is of the same server.
+func TestToolsThatMatchesName(t *testing.T) {
+	docs := &testtools.PlainTool{Of: &schema.ToolInfo{Name: "lib__get_docs", Desc: "Fetches documentation", ParamsOneOf: schema.NewParamsOneOfByParams(
+		map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "先调用resolve-id或者 'list' first; drop, other_tool and mail are elsewhere."}})}}
+	tools := append(testtools.EchoTools("lib__resolve-id: Finds a number, see get_docs", "lib__list: Says all numbers", "lib__drop: Drops",
+		"other_tool: Another", "mail: Mails", "resolve-id: Another"), docs)
+	search := []turn{searching(`{"query":"fetch documentation"}`), searching(`{"query":"fetch documentation"}`)}
+	one := []turn{searching(`{"query":"fetch documentation","max_results":1}`)}
+	bm25, filtered := toolsearch.Config{Index: toolsearch.BM25}, toolsearch.Config{Index: toolsearch.BM25}
+	filtered.Filter = toolsearch.FilterTools(nil, []string{"lib__get_docs", "lib__list"})
+	both := "tool_search lib__get_docs lib__resolve-id lib__list"
+	playAll(t, []conversation{
+		{name: "once", dynamic: tools, config: bm25, turns: search, saw: []string{"tool_search", both, both}},
+		{name: "no tool that the request may not see", dynamic: tools, config: filtered,
+			turns: search[:1], saw: []string{"tool_search", "tool_search lib__get_docs lib__list"}},
+		{name: "within the limit", dynamic: tools, config: bm25, turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
+		{name: "behind the match that names it", dynamic: append(testtools.EchoTools("fetch__documentation: Fetch"), tools...), config: bm25,
+			turns: []turn{searching(`{"query":"fetch documentation","max_results":2}`)}, saw: []string{"tool_search", "tool_search fetch__documentation lib__get_docs"}},
+		{name: "not instead of a match that is named, too", config: bm25,
+			dynamic: testtools.EchoTools("lib__a: Reads docs, all docs; see list_ids and make_id", "lib__b: Docs, read docs",
+				"lib__make_id: Something for docs and many other things", "lib__list_ids: Lists"),
+			turns: []turn{searching(`{"query":"read docs","max_results":3}`)}, saw: []string{"tool_search", "tool_search lib__b lib__a lib__make_id"}},
+		{name: "not where a word is required", config: bm25, dynamic: tools, turns: []turn{searching(`{"query":"+fetches documentation"}`)},
+			saw: []string{"tool_search", "tool_search lib__get_docs"}},
+		{name: "not in Eino's own answers", dynamic: tools, turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
+	})
+}
 
 // An answer names the tools beside its best match on the server, if the model has no list of names.
 func TestToolsBesideTheBest(t *testing.T) {
@@ -57,6 +86,9 @@ func TestToolsBesideTheBest(t *testing.T) {
 				c.AlwaysLoaded = []string{"*:refund"}
 			}),
 			check: says(`{"matches":["mcp__rail__ticket"],"related_not_loaded":["mcp__rail__station_code","mcp__rail__list_stations"]}`)},
+		{name: "a best match that is visible", dynamic: rail, config: config(toolsearch.ProtocolToolSearch, nil),
+			turns: []turn{selecting("mcp__rail__ticket"), ticket[0]},
+			check: says(`{"matches":["mcp__rail__ticket"]}`, `{"matches":[],"already_loaded":["mcp__rail__ticket"],`+near)},
 		{name: "several queries", dynamic: rail, config: config(toolsearch.ProtocolToolSearch, nil),
 			turns: []turn{searching(`{"query":"buy ticket","queries":["shops"]}`)},
 			check: says(`{"matches":["mcp__rail__ticket","mcp__other__codes"],` + near)},
@@ -180,7 +212,7 @@ func TestUsageOverTasks(t *testing.T) {
 		set           string
 		folds         int
 		without, with float64 // the rest of a task's tools among the first five matches, in percent
-	}{{"mcpbench", 5, 48.8, 55.5}, {"ultratool_en", 1, 74.8, 89.1}} {
+	}{{"mcpbench", 5, 48.8, 55.2}, {"ultratool_en", 1, 74.8, 89.1}} {
 		dir := publicSet(t, tt.set)
 		store := new(usage.Store)
 		config := toolsearch.Config{Index: toolsearch.BM25, Reminder: toolsearch.ReminderConfig{Disabled: true},
@@ -244,7 +276,7 @@ func TestUsageOverTasks(t *testing.T) {
 // One search with the text of a task, and five results: the tasks of several tools of which it finds all tools, of which a
 // search by itself does, and of which the answer names those that it does not load too (docs/protocols.md).
 func TestCompleteSetsOverTasks(t *testing.T) {
-	for name, want := range map[string][4]int{"mcpbench": {97, 10, 10, 20}, "ultratool_en": {810, 385, 389, 389}} {
+	for name, want := range map[string][4]int{"mcpbench": {97, 10, 10, 20}, "ultratool_en": {810, 385, 390, 390}} {
 		set := publicSet(t, name)
 		catalog := testtools.Must(eval.LoadCatalog(set + "tools.jsonl"))(t)
 		config := toolsearch.Config{Index: toolsearch.BM25, DynamicTools: echoes(catalog.Tools), Annotate: catalog.Annotate}

@@ -200,6 +200,16 @@ func TestProtocolSearchAdd(t *testing.T) {
 					`. The syntax is RE2, without look-around or backreferences. Write `+"`.*`"+` for any text, and a backslash before a special character to match it literally."}`,
 				`{"found":1,"tools":[{"name":"list_stocks","description":"Prices of shares","found_by":"stocks"}],"message":"The pattern is not a valid …`),
 		},
+		{name: "near tools beside one that is loaded", dynamic: testtools.EchoTools("weather_a: x", "weather_b: x", "weather_c: x", "weather_d: x"),
+			config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Index: toolsearch.BM25, Fallback: toolsearch.Fuzzy},
+			turns:  []turn{add(`{"tool_names":["weather_a"]}`), find(`{"query":"wethr","max_results":2}`)},
+			check: says("…", `{"found":2,"tools":[{"name":"weather_b","description":"x"},{"name":"weather_c","description":"x"}],`+
+				`"already_loaded":["weather_a"],"message":"Nothing matches exactly; the nearest are shown. Load what fits with add_tool."}`)},
+		{name: "long queries that begin with the same words", dynamic: testtools.EchoTools("pulls: Pull requests", "bugs: Issues"),
+			config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Index: toolsearch.BM25},
+			turns:  []turn{find(`{"queries":["of everything in this repository list its pull requests","of everything in this repository list its issues"]}`)},
+			check: says(`{"found":2,"tools":[{"name":"pulls","description":"Pull requests","found_by":"1. of everything in this repository list"},` +
+				`{"name":"bugs","description":"Issues","found_by":"2. of everything in this repository list"}],"message":"2 found. Load what you need with add_tool."}`)},
 		{name: "what is loaded is named", config: toolsearch.Config{Protocol: toolsearch.ProtocolSearchAdd, Index: toolsearch.BM25},
 			turns: []turn{add(`{"tool_names":["get_weather","get_forecast"]}`), find(`{"query":"weather"}`)}, check: says("…",
 				`{"found":2,"tools":[],"already_loaded":["get_weather","get_forecast"],"message":"2 found. Load what you need with add_tool."}`)},
@@ -453,28 +463,6 @@ func TestProtocolRanked(t *testing.T) {
 	})
 }
 
-// A tool that a match names in its description or in a parameter comes along, if it is of the same server.
-func TestToolsThatMatchesName(t *testing.T) {
-	docs := &testtools.PlainTool{Of: &schema.ToolInfo{Name: "lib__get_docs", Desc: "Fetches documentation", ParamsOneOf: schema.NewParamsOneOfByParams(
-		map[string]*schema.ParameterInfo{"id": {Type: schema.String, Desc: "先调用resolve-id或者 'list' first; drop, other_tool and mail are elsewhere."}})}}
-	tools := append(testtools.EchoTools("lib__resolve-id: Finds a number, see get_docs", "lib__list: Says all numbers", "lib__drop: Drops",
-		"other_tool: Another", "mail: Mails", "resolve-id: Another"), docs)
-	search := []turn{searching(`{"query":"fetch documentation"}`), searching(`{"query":"fetch documentation"}`)}
-	one := []turn{searching(`{"query":"fetch documentation","max_results":1}`)}
-	bm25, filtered := toolsearch.Config{Index: toolsearch.BM25}, toolsearch.Config{Index: toolsearch.BM25}
-	filtered.Filter = toolsearch.FilterTools(nil, []string{"lib__get_docs", "lib__list"})
-	both := "tool_search lib__get_docs lib__resolve-id lib__list"
-	playAll(t, []conversation{
-		{name: "once", dynamic: tools, config: bm25, turns: search, saw: []string{"tool_search", both, both}},
-		{name: "no tool that the request may not see", dynamic: tools, config: filtered,
-			turns: search[:1], saw: []string{"tool_search", "tool_search lib__get_docs lib__list"}},
-		{name: "within the limit", dynamic: tools, config: bm25, turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
-		{name: "behind the match that names it", dynamic: append(testtools.EchoTools("fetch__documentation: Fetch"), tools...), config: bm25,
-			turns: []turn{searching(`{"query":"fetch documentation","max_results":2}`)}, saw: []string{"tool_search", "tool_search fetch__documentation lib__get_docs"}},
-		{name: "not in Eino's own answers", dynamic: tools, turns: one, saw: []string{"tool_search", "tool_search lib__get_docs"}},
-	})
-}
-
 // A ranked search gives its places to tools that the model does not see yet, and names the others.
 func TestNothingTwice(t *testing.T) {
 	var six []string
@@ -521,6 +509,11 @@ func TestNothingTwice(t *testing.T) {
 		{name: "select: asks for names", config: byBM25, dynamic: testtools.EchoTools(six...),
 			turns: []turn{searching(mails), selecting("mail_1"), searching(`{"query":["select:mail_1","mail"],"max_results":3}`)},
 			check: says(first, `{"matches":["mail_1"]}`, `{"matches":["mail_1","mail_3","mail_4","mail_5"],"already_loaded":["mail_0","mail_2"]}`)},
+		{name: "what only the fallback found stays", config: toolsearch.Config{Index: toolsearch.BM25, Fallback: toolsearch.Fuzzy},
+			dynamic: testtools.EchoTools("one__widget: widgets", "three__widgetry: things", "three__idgetz: things", "four__wigdets: things"),
+			turns:   []turn{selecting("one__widget"), searching(`{"query":"widgets"}`)},
+			check: says(`{"matches":["one__widget"]}`,
+				`{"matches":["three__widgetry","four__wigdets","three__idgetz"],"already_loaded":["one__widget"]}`)},
 		{name: "what is always listed is seen", config: alwaysFirst, dynamic: testtools.EchoTools(six...),
 			turns: []turn{searching(mails)}, check: says(`{"matches":["mail_1","mail_2","mail_3"],"already_loaded":["mail_0"]}`)},
 		atMostThree("a tool that MaxLoaded took away is shown again, and a search loads no more", toolsearch.ProtocolToolSearch),
