@@ -264,7 +264,8 @@ func (h *host) fit(r *run, result *Result, t trace, write func(*Result, trace) s
 // room returns the bytes for one answer: the calls of one message divide the budget evenly.
 func (h *host) room(r *run) int { return h.budget / r.notebook.Answers() }
 
-// definitionOf returns a definition that fits so many bytes. The parameters take at most half of them.
+// definitionOf returns a definition that fits so many bytes. The parameters take at most half of them, and without texts
+// nine tenths: a call can be written without a description, but not without the parameters.
 func definitionOf(info *schema.ToolInfo, budget int) definition {
 	d := definition{Name: info.Name, Parameters: json.RawMessage(schemacheck.JSON(info))}
 	d.isCut = len(d.Parameters) > budget/2
@@ -273,7 +274,7 @@ func definitionOf(info *schema.ToolInfo, budget int) definition {
 			d.Parameters = json.RawMessage(schemacheck.Short(string(d.Parameters), text))
 		}
 	}
-	if len(d.Parameters) > budget/2 {
+	if len(d.Parameters) > budget*9/10 {
 		d.Parameters = json.RawMessage(`{"type":"object"}`)
 	}
 	left := max(budget-len(d.Parameters), 0)

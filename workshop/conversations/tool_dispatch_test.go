@@ -446,6 +446,9 @@ func TestLongTextsOfParametersAreCut(t *testing.T) {
 	assert.Contains(t, text, `"title_19":{"description":"19 words words words`)
 	assert.Contains(t, text, "definitions are shortened")
 	assert.Less(t, len(text), 5_000)
+	config.Limits.MaxAnswerTokens = 250 // 1,000 bytes; the parameters without texts have 570
+	text = running(t, way{}, config)(searching(`{"query":"remote"}`)).result(t, "call_1")
+	assert.Contains(t, text, `"title_19":{"type":"string"}`)
 }
 
 // A definition that was made in Go can contain itself. Its tool can be found and called.
