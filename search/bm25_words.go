@@ -18,10 +18,10 @@ import (
 //	word -> its term; its other forms; what the lexicon lists for it; if no tool has it, its parts or near terms
 
 const (
-	inflectedWeight = 0.8 // of a term with the same stem in a language of the index
-	compoundWeight  = 0.8 // of each part of a compound
-	functionWeight  = 0.1 // of a function word
-	manyWeight      = 0.25
+	inflectedWeight = 0.8  // of a term with the same stem in a language of the index
+	compoundWeight  = 0.8  // of each part of a compound
+	functionWeight  = 0.1  // of a function word
+	manyWeight      = 0.25 // of "many" itself
 
 	maxRelatedQuery = 20  // terms of a query for which the thesaurus is used
 	maxRelatedTools = 256 // that have a word of the thesaurus; a sixteenth of all tools if that is more
@@ -89,7 +89,7 @@ func (r *bm25Reader) word(n int32) *bm25Word {
 			word.weight = functionWeight
 		case analysis.ClassOf(rune(term[0])) == analysis.Digit:
 			word.weight = numberWeight
-		case term == "mani": // "how many" asks for tools that count, whose words are its synonyms, and not for insert_many
+		case term == "mani": // "how many" asks for tools that count, by its synonyms, and not for insert_many
 			word.weight = manyWeight
 		case analysis.IsRequestWord(term):
 			word.weight = requestWeight

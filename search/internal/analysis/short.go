@@ -19,12 +19,13 @@ func shortOf(word string) short {
 }
 
 // shorts are short words and the numbers of their terms: a hash table in which a word whose slot is taken is in the next
-// one. Building a large index is mostly looking up words, and a map takes twice as long for each.
+// one. Building a large index is mostly looking up words, which takes a map about twice as long.
 type shorts struct {
 	slots []numbered // a power of two; at least half of them are empty
 	words int
 }
 
+// A numbered is a slot of the table: a word and the number of its term.
 type numbered struct {
 	short
 	number  int32

@@ -52,7 +52,7 @@ func New() *Analyzer {
 	return &Analyzer{Numbers: make(map[string]int32), short: newShorts(), long: make(map[string]int32)}
 }
 
-// Append adds the numbers of the terms of text to terms, and its whole words to z.Wholes.
+// Append adds the numbers of the terms of text to terms, and its whole words to z.Wholes unless z.OmitsWholes.
 func (z *Analyzer) Append(terms []int32, text string) []int32 {
 	near := max(0, len(text)-shortBytes) // from here on, plainAt would read beyond the end
 	var padded [2 * shortBytes]byte
