@@ -66,8 +66,7 @@ func strongest(of map[int]float64) []int {
 	return docs
 }
 
-// requested returns tools that are relevant to the user's last request, for the places that are left since several queries
-// found the same.
+// requested returns tools that are relevant to the user's last request, for the places that the queries leave.
 func (c scope) requested(matches []Match, places int) (more []Match) {
 	for _, doc := range strongest(c.evidence.request) {
 		m := []Match{{Info: c.docs[doc].Info}}

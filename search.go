@@ -111,7 +111,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	var missed []string // queries that found nothing
 	var trace trace
 	result := &Result{}
-	blank, places := true, 0
+	blank, found, places := true, 0, 0
 	var ended error
 	for i, text := range queries[:min(len(queries), maxQueries)] {
 		if ended = limited.Err(); ended != nil {
@@ -149,15 +149,18 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if lists, ranked = append(lists, matches), append(ranked, matches); len(queries) > 1 {
 			trace.found(matches, queries, i)
 		}
-		result.Total, places = result.Total+total, places+len(matches)
+		if found += len(matches); len(matches) > 0 && limit < unlimited {
+			places += c.limit(limit)
+		}
+		result.Total += total
 	}
 	for _, m := range slices.Concat(selected...) { // asked for by name, whatever else finds it
 		delete(trace.foundBy, m.Info.Name)
 	}
 	result.Matches = interleaved(lists)
-	free := places - len(interleaved(ranked))
-	if result.Total -= free; free > 0 && !c.cutsOff && !trace.demands {
-		result.Matches = append(result.Matches, c.requested(result.Matches, free)...)
+	distinct := len(interleaved(ranked))
+	if result.Total -= found - distinct; len(c.evidence.request) > 0 && !c.cutsOff && !trace.demands {
+		result.Matches = append(result.Matches, c.requested(result.Matches, places-distinct)...)
 	}
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
 	trace.copies, trace.related = withoutMatches(trace.copies, result.Matches), withoutMatches(trace.related, result.Matches)

@@ -160,6 +160,8 @@ func TestRequest(t *testing.T) {
 	playAll(t, []conversation{
 		{name: "another request", dynamic: tools, config: bm25, asks: "hello", turns: one, check: says(`{"matches":["mail_x"]}`)},
 		{name: "one query", dynamic: tools, config: bm25, asks: request, turns: one, check: says(`{"matches":["mail_x"]}`)},
+		{name: "what one query leaves", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"query":"boss","max_results":2}`)},
+			check: says(`{"matches":["mail_x","cut_grass"]}`)},
 		{name: "places", dynamic: tools, config: bm25, asks: request, turns: same, check: says(`{"matches":["mail_x","cut_grass"]}`)},
 		{name: "what a Filter leaves", dynamic: tools, config: filtered, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
 		{name: "the order of one query", dynamic: tools, config: bm25, asks: gardener, turns: one, check: says(`{"matches":["mail_y"]}`)},
