@@ -27,7 +27,7 @@ type Tool struct {
 //	names
 //	names by namespace, without the prefix they share, with descriptions of the namespaces
 //	namespaces, if there are any, with the number of their tools and with their descriptions
-//	the same for as many namespaces as fit, those that a request is about first, and half a line of each description
+//	the same for as many namespaces as fit, of those that a request is about, with half a line of each description
 //	one line
 //
 // The descriptions of namespaces share the room: all are cut to the same length, a short one leaves its room to longer
@@ -74,15 +74,16 @@ func (l *List) Text() (text string, form Form, listFor func(request string) stri
 	if len(groups) == 1 && groups[0].namespace == "" { // there are none to search in
 		return count, Nothing, nil
 	}
-	characterize(groups, 1+len(l.Tools)/maxReadTools)
-	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(len(b.tools), len(a.tools)) }) // the largest first
-	if text, fits := l.described(groups, l.titles); fits {
+	order := characterize(groups, 1+len(l.Tools)/maxReadTools)
+	largest, near := order("")
+	if text, fits := l.described(largest, l.titles); fits {
 		return text, Groups, nil
 	}
 	for _, limit := range [...]int{maxWordsBytes, 0} {
-		if text := l.namespaces(groups, limit); text != "" {
+		if text := l.namespaces(largest, near, limit); text != "" {
 			return text, Groups, func(request string) string {
-				return cmp.Or(l.namespaces(byRelevance(groups, request), limit), text)
+				ordered, near := order(request)
+				return cmp.Or(l.namespaces(ordered, near, limit), text)
 			}
 		}
 	}
@@ -223,8 +224,9 @@ func (l *List) titles(groups []group, limit int) string {
 	return b.String()
 }
 
-// namespaces lists the first that fit, with limit bytes of each description, and counts the others; "" if none fits.
-func (l *List) namespaces(groups []group, limit int) string {
+// namespaces lists those of the first near that fit, with limit bytes of each description, and counts the others; "" if
+// none fits.
+func (l *List) namespaces(groups []group, near, limit int) string {
 	rest := func(left []group) string {
 		if len(left) == 0 {
 			return ""
@@ -238,7 +240,7 @@ func (l *List) namespaces(groups []group, limit int) string {
 	// The line about the remaining namespaces is longest when none is listed; that length is reserved.
 	reserve := len(rest(groups))
 	text, taken := l.titles(nil, 0), 0
-	for i := range groups {
+	for i := range near {
 		if i == len(groups)-1 {
 			reserve = 0
 		}
@@ -260,6 +262,8 @@ const (
 	maxReadBytes  = 100    // of a tool's description
 	maxReadTools  = 10_000 // of a larger catalog, every second tool is read, or every third
 	nameWeight    = 3      // of a word in a tool's name; one in its description counts once
+	minNear       = 8      // namespaces that a request does not leave out, however little they fit it
+	nearRatio     = 0.1    // of the best relevance; those below are left out
 )
 
 // eachWord calls use for the words of at least three bytes that are no stop words, with a key in which case and number
@@ -287,8 +291,10 @@ func eachWord(text string, use func(key, word string)) {
 }
 
 // characterize weighs the words of every step-th tool: the more tools of a group have a word, and the fewer other
-// groups, the more it says. Those that at most a fourth of the groups have describe a group without a description.
-func characterize(groups []group, step int) {
+// groups, the more it says. It returns a function that orders the groups by how relevant they are to a request, and then
+// by size; near is the number of those that are not far below the best. Words that at most a fourth of the groups have
+// describe a group without a description, those of the request first.
+func characterize(groups []group, step int) (order func(request string) (ordered []group, near int)) {
 	in, written := make(map[string]int), make(map[string]string) // how many groups have a word; how it is written
 	for i := range groups {
 		g, weight := &groups[i], 1.0
@@ -313,31 +319,34 @@ func characterize(groups []group, step int) {
 		for key := range g.words { // the sum of a large group grows with its size, and its mean falls
 			g.words[key] *= math.Log(float64(len(groups)+1)/float64(in[key])) / math.Sqrt(float64(len(g.tools)))
 		}
-		title, words, best := strings.ToLower(g.namespace), "", func(a, b string) int {
-			return cmp.Or(cmp.Compare(g.words[b], g.words[a]), cmp.Compare(a, b))
-		}
-		for _, key := range slices.SortedFunc(maps.Keys(g.words), best) {
-			next := words + ", " + written[key]
-			if len(next) > maxWordsBytes {
-				break
-			}
-			if 4*in[key] <= len(groups)+3 && !strings.Contains(title, key) {
-				words = next
-			}
-		}
-		g.description = cmp.Or(g.description, strings.TrimPrefix(words, ", "))
 	}
-}
-
-// byRelevance returns the groups, those that are most relevant to a request first.
-func byRelevance(groups []group, request string) []group {
-	groups, seen := slices.Clone(groups), make(map[string]bool)
-	eachWord(naming.Cut(request, MaxDescriptionBytes), func(key, _ string) {
-		for i := 0; i < len(groups) && !seen[key]; i++ {
-			groups[i].relevance += groups[i].words[key]
+	return func(request string) (ordered []group, near int) {
+		ordered, asked := slices.Clone(groups), make(map[string]int)
+		eachWord(naming.Cut(request, MaxDescriptionBytes), func(key, _ string) {
+			for i := 0; i < len(ordered) && asked[key] == 0; i++ {
+				ordered[i].relevance += ordered[i].words[key]
+			}
+			asked[key] = 1
+		})
+		slices.SortStableFunc(ordered, func(a, b group) int {
+			return cmp.Or(cmp.Compare(b.relevance, a.relevance), cmp.Compare(len(b.tools), len(a.tools)))
+		})
+		for near < len(ordered) && (near < minNear || ordered[near].relevance >= nearRatio*ordered[0].relevance) {
+			g := &ordered[near]
+			title, words := strings.ToLower(g.namespace), ""
+			for _, key := range slices.SortedFunc(maps.Keys(g.words), func(a, b string) int {
+				return cmp.Or(asked[b]-asked[a], cmp.Compare(g.words[b], g.words[a]), cmp.Compare(a, b))
+			}) {
+				next := words + ", " + written[key]
+				if len(next) > maxWordsBytes {
+					break
+				}
+				if 4*in[key] <= len(groups)+3 && !strings.Contains(title, key) {
+					words = next
+				}
+			}
+			g.description, near = cmp.Or(g.description, strings.TrimPrefix(words, ", ")), near+1
 		}
-		seen[key] = true
-	})
-	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(b.relevance, a.relevance) })
-	return groups
+		return ordered, near
+	}
 }

@@ -493,7 +493,7 @@ func TestReminderHasTheWordsOfQuestions(t *testing.T) {
 		}
 		return words
 	}
-	for set, want := range map[string]float64{"mcpbench": 75, "azure_mcp": 75, "stabletoolbench": 85} {
+	for set, want := range map[string]float64{"mcpbench": 75, "azure_mcp": 75, "stabletoolbench": 89, "azure_mcp_xl": 95} {
 		folder := publicSet(t, set)
 		catalog := testtools.Must(eval.LoadCatalog(folder + "tools.jsonl"))(t)
 		queries := testtools.Must(eval.LoadQueries(folder + "queries.jsonl"))(t)

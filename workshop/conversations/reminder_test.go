@@ -149,7 +149,7 @@ func testHundredsOfGroups(t *testing.T, w way) {
 	for position, second := range map[toolsearch.ReminderPosition]string{
 		toolsearch.ReminderFirst: "server7 ", toolsearch.ReminderInstruction: "server7 ", toolsearch.ReminderLast: "server200 ",
 	} {
-		config := toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), Reminder: toolsearch.ReminderConfig{MaxTokens: 100, Position: position}}
+		config := toolsearch.Config{DynamicTools: testtools.EchoTools(specs...), Reminder: toolsearch.ReminderConfig{MaxTokens: 1000, Position: position}}
 		agent := playing(t, w, config)
 		listed := func(o outcome) string {
 			require.NoError(t, o.err)
@@ -166,7 +166,7 @@ func testHundredsOfGroups(t *testing.T, w way) {
 			assert.Len(t, texts, 1, "reminders of one run, position %d", position)
 			return text
 		}
-		first := agent(conversation{asks: "Please do thing1007", turns: []turn{selecting("server3__do_3")}})
+		first := agent(conversation{asks: "Please do thing7", turns: []turn{selecting("server3__do_3")}})
 		text := listed(first)
 		if position == toolsearch.ReminderFirst { // although a summary replaces the request
 			summarize := func(messages []chat) []chat {
@@ -181,8 +181,8 @@ func testHundredsOfGroups(t *testing.T, w way) {
 		config.Reminder.Namespaces = map[string]string{"server250": "Invoices of customers"}
 		described := listed(playing(t, w, config)(conversation{asks: "Send the invoices to all customers"}))
 		assert.Contains(t, strings.SplitN(described, "\n", 3)[1], "server250 (1): Invoices of", "position %d", position)
-		assert.Contains(t, text, "\nand 29", "position %d", position)
-		assert.True(t, strings.HasPrefix(strings.SplitN(text, "\n", 3)[1], "server7 (1): "), "position %d: %s", position, text)
+		assert.Contains(t, text, "\nand 292 more groups (292)", "position %d: a few stay that fit no better than others", position)
+		assert.Contains(t, text, ":\nserver7 (1): thing7, thing1007\n", "position %d: words of the request first", position)
 		history := slices.DeleteFunc(first.last().Messages, func(m message) bool { return m.Role == toolsearchtest.System })
 		text = listed(agent(conversation{history: append(history, modelSays("done")), asks: "And thing1200"}))
 		assert.True(t, strings.HasPrefix(strings.SplitN(text, "\n", 3)[1], second), "position %d, second request: %s", position, text)
