@@ -151,7 +151,7 @@ func (o BM25Options) within(ctx context.Context, all, docs []Document, docOf []i
 	x.nearTerms = sync.OnceValue(func() *letters.Terms { return letters.NewTerms(x.Terms, x.Bounds, x.owner) })
 	x.scratch.New = func() any {
 		return &bm25Scratch{sums: bm25Sums{cells: make([]bm25Cell, len(docs)), query: 1, group: 1}, bm25Reader: bm25Reader{
-			x: x, query: bm25Query{index: x.Index}, analyzer: analysis.New(), named: make(map[int32]letters.Tier),
+			x: x, analyzer: analysis.New(), named: make(map[int32]letters.Tier),
 			taken: docset.New(len(x.Terms)), wanted: docset.New(len(x.Terms)),
 		}}
 	}

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ const noTerm = analysis.NoTerm
 
 // A bm25Query is a query that was read. The reader owns its memory, so it lasts until the next read.
 type bm25Query struct {
-	index     *bm25f.Index
 	groups    []bm25Group
 	sentences [][]int // the places of each sentence's groups in groups; empty for a single sentence
 }
@@ -42,19 +40,6 @@ type bm25Term struct {
 	line   int // of the company's own lexicon, or 0
 }
 
-// String returns the groups, each as its terms with their weights and why they are there.
-func (q *bm25Query) String() string {
-	groups := make([]string, len(q.groups))
-	for i, group := range q.groups {
-		terms := make([]string, len(group.terms))
-		for i, term := range group.terms {
-			terms[i] = strings.TrimSpace(fmt.Sprintf("%s:%.3g %s", q.index.Terms[term.id], term.weight, reasons[term.reason].name))
-		}
-		groups[i] = strings.Join(terms, " | ")
-	}
-	return strings.Join(groups, ", ")
-}
-
 // A bm25Reason says why a term is in a query.
 type bm25Reason uint8
 
@@ -69,15 +54,15 @@ const (
 	inflected
 )
 
-// reasons are the names of the reasons, and what Explain says before the word.
-var reasons = [...]struct{ name, detail string }{
-	synonymous: {"synonymous", "a synonym of"},
-	related:    {"related", "in the thesaurus for"},
-	misspelled: {"misspelled", "near"},
-	divided:    {"divided", "a part of"},
-	joined:     {"joined", "two words of the query as one"},
-	translated: {"translated", "in the lexicon for"},
-	inflected:  {"inflected", "another form of"},
+// reasons are what Explain says before the word.
+var reasons = [...]string{
+	synonymous: "a synonym of",
+	related:    "in the thesaurus for",
+	misspelled: "near",
+	divided:    "a part of",
+	joined:     "two words of the query as one",
+	translated: "in the lexicon for",
+	inflected:  "another form of",
 }
 
 // bm25Reader reads queries over an index, one at a time. It remembers the words of earlier queries.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -19,20 +20,26 @@ func TestReadQuery(t *testing.T) {
 	require.NoError(t, err)
 	s := x.scratch.Get().(*bm25Scratch)
 	for _, tt := range []struct{ text, want string }{
-		{"create issue", "creat:1, issu:1 | ticket:0.2 related"},
-		{"issue of the issue", "issu:1.23 | ticket:0.246 related"},
-		{"webpage", "web:1 divided, page:1 divided"},
-		{"wether", "weather:0.5 misspelled"},
-		{"weathr tickt", "weathr:1 | weather:0.5 misspelled, tickt:1 | ticket:0.5 misspelled"}, // one namespace has these words
-		{"opan", "opan:1 | open:0.125 misspelled"},
-		{"ticketpage", "ticketpag:1, ticket:0.25 divided, page:0.25 divided"},
-		{"MongoDB", "mongodb:1, mongo:0.5, db:0.5 | databas:0.6 synonymous"},
-		{"find a 'ticket'", "find:1 | read:0.4 synonymous, ticket:0.65 | issu:0.13 related"},
-		{"查询天气", "weather:1 translated"},
+		{"create issue", ` + creat:1 + issu:1 | ticket:0.2; in the thesaurus for "issu"`},
+		{"issue of the issue", ` + issu:1.23 | ticket:0.246; in the thesaurus for "issu"`},
+		{"webpage", ` + web:1; a part of "webpag" + page:1; a part of "webpag"`},
+		{"wether", ` + weather:0.5; near "wether"`},
+		{"weathr tickt", ` + weathr:1 | weather:0.5; near "weathr" + tickt:1 | ticket:0.5; near "tickt"`}, // one namespace has these words
+		{"opan", ` + opan:1 | open:0.125; near "opan"`},
+		{"ticketpage", ` + ticketpag:1 + ticket:0.25; a part of "ticketpag" + page:0.25; a part of "ticketpag"`},
+		{"MongoDB", ` + mongodb:1 + mongo:0.5 + db:0.5 | databas:0.6; a synonym of "db"`},
+		{"find a 'ticket'", ` + find:1 | read:0.4; a synonym of "find" + ticket:0.65 | issu:0.13; in the thesaurus for "ticket"`},
+		{"查询天气", ` + weather:1; in the lexicon for "天气"`},
 		{"of the", ""},
 	} {
 		s.read(ParseQuery(tt.text))
-		assert.Equal(t, tt.want, s.query.String(), tt.text)
+		var got string
+		for _, group := range s.query.groups {
+			for i, term := range group.terms {
+				got += fmt.Sprintf(" %c %s:%.3g%s", "+|"[min(i, 1)], x.Terms[term.id], term.weight, reasonOf(group.word, term))
+			}
+		}
+		assert.Equal(t, tt.want, got, tt.text)
 	}
 }
 

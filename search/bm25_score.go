@@ -263,7 +263,7 @@ func reasonOf(word string, term bm25Term) string {
 	if term.reason == asked {
 		return ""
 	}
-	text := "; " + reasons[term.reason].detail
+	text := "; " + reasons[term.reason]
 	if word != "" {
 		text += fmt.Sprintf(" %q", word)
 	}
