@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -269,17 +268,10 @@ const (
 
 // docs/migrating.md is made of the programs.
 func TestMigrating(t *testing.T) {
-	page := testtools.Must(os.ReadFile(migratingPage))(t)
-	before, rest, begins := strings.Cut(string(page), migratingBegin)
-	table, after, ends := strings.Cut(rest, migratingEnd)
-	require.True(t, begins, "%s has no place for the table", migratingPage)
-	require.True(t, ends, "the place for the table in %s has no end", migratingPage)
-	want := migratingTable()
-	if *updateMigrating {
-		require.NoError(t, os.WriteFile(migratingPage, []byte(before+migratingBegin+want+migratingEnd+after), 0o600))
-		return
-	}
-	assert.Equal(t, want, table, "the table of %s; -update-migrating writes it", migratingPage)
+	before, rest, begins := strings.Cut(testtools.ReadFile(t, migratingPage), migratingBegin)
+	_, after, ends := strings.Cut(rest, migratingEnd)
+	require.True(t, begins && ends, "%s has no place for the table", migratingPage)
+	testtools.Golden(t, migratingPage, before+migratingBegin+migratingTable()+migratingEnd+after, *updateMigrating)
 }
 
 func migratingTable() string {

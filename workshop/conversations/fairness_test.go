@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -234,16 +233,11 @@ func TestAttacks(t *testing.T) {
 		fmt.Fprintf(&table, "| %d %% |\n", first)
 	}
 	const begin, end = "<!-- attacks: go test -run TestAttacks -update ./workshop/conversations -->\n", "<!-- end of attacks -->"
-	page := testtools.Must(os.ReadFile("../../docs/security.md"))(t)
-	head, rest, found := strings.Cut(string(page), begin)
-	require.True(t, found, "../../docs/security.md has no place for the table")
-	old, tail, found := strings.Cut(rest, end)
-	require.True(t, found, "the table in docs/security.md has no end")
-	if *update {
-		require.NoError(t, os.WriteFile("../../docs/security.md", []byte(head+begin+table.String()+end+tail), 0o666))
-		return
-	}
-	assert.Equal(t, table.String(), old, "the table in docs/security.md")
+	const path = "../../docs/security.md"
+	head, rest, begins := strings.Cut(testtools.ReadFile(t, path), begin)
+	_, tail, ends := strings.Cut(rest, end)
+	require.True(t, begins && ends, "%s has no place for the table", path)
+	testtools.Golden(t, path, head+begin+table.String()+end+tail, *update)
 }
 
 // foundOf returns the percentage of queries whose wanted tool is among five results of BM25, and
