@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eino-toolsearch/toolsearch/internal/docset"
@@ -15,12 +16,13 @@ import (
 type Notebook struct {
 	mu       sync.Mutex
 	deadline time.Time           // of the searches since the last model call; zero before the first
-	answers  int                 // that the last message asks for
 	calls    []string            // ids of all calls of meta-tools in this run, in the model's order
 	taken    int                 // how many of calls were made before the last Take
 	effects  map[string][]Effect // call id -> effects of the call
-	loaded   docset.Set          // the tools loaded at the last model call; nil means no call yet
-	defined  docset.Set          // the tools whose definitions that call had
+
+	answers atomic.Int64 // that the last message asks for
+	loaded  atomic.Value // a docset.Set: the tools loaded at the last model call; nil means no call yet
+	defined atomic.Value // a docset.Set: the tools whose definitions that call had
 }
 
 // An Effect names the tools that a call of a meta-tool loads and unloads.
@@ -30,15 +32,12 @@ type Effect struct{ Loads, Unloads []string }
 func (b *Notebook) Expect(ids []string, answers int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.calls, b.answers = append(b.calls, ids...), answers
+	b.calls = append(b.calls, ids...)
+	b.answers.Store(int64(answers))
 }
 
 // Answers returns how many answers of meta-tools the last message of the model asks for, at least 1.
-func (b *Notebook) Answers() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return max(b.answers, 1)
-}
+func (b *Notebook) Answers() int { return max(int(b.answers.Load()), 1) }
 
 // HasCall reports whether this run made a call of a meta-tool with an id.
 func (b *Notebook) HasCall(id string) bool {
@@ -82,30 +81,22 @@ func (b *Notebook) Deadline(timeout time.Duration) time.Time {
 
 // SetLoaded records the tools loaded at a model call. It returns those of the previous call, or nil at the first.
 func (b *Notebook) SetLoaded(loaded docset.Set) (before docset.Set) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before, b.loaded = b.loaded, loaded
+	before, _ = b.loaded.Swap(loaded).(docset.Set)
 	return before
 }
 
 // Loaded returns the tools loaded at the last model call, or nil before the first. So a call does not depend on what the
 // other calls of its round have loaded.
 func (b *Notebook) Loaded() docset.Set {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.loaded
+	loaded, _ := b.loaded.Load().(docset.Set)
+	return loaded
 }
 
 // SetDefined records the tools whose definitions a model call shows.
-func (b *Notebook) SetDefined(defined docset.Set) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.defined = defined
-}
+func (b *Notebook) SetDefined(defined docset.Set) { b.defined.Store(defined) }
 
 // Defined returns the tools whose definitions the last model call had.
 func (b *Notebook) Defined() docset.Set {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.defined
+	defined, _ := b.defined.Load().(docset.Set)
+	return defined
 }
