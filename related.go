@@ -66,12 +66,19 @@ func strongest(of map[int]float64) []int {
 	return docs
 }
 
-// requested returns tools that are relevant to the user's last request, for the places that the queries leave.
+// requested returns tools that are relevant to the user's last request, for places that the queries leave. One namespace
+// gets no more of all places than in the result of one query.
 func (c scope) requested(matches []Match, places int) (more []Match) {
+	count, most := make(map[string]int), cmp.Or(c.perNamespace, len(matches)+places-1)
+	for _, m := range matches {
+		count[c.docs[c.byName[m.Info.Name]].Namespace]++
+	}
 	for _, doc := range strongest(c.evidence.request) {
-		m := []Match{{Info: c.docs[doc].Info}}
-		if c.isShown != nil && len(more) < places && c.isFree(doc, matches) && !c.chooseCopies(m, search.Query{}) {
+		m, namespace := []Match{{Info: c.docs[doc].Info}}, c.docs[doc].Namespace
+		isFull := len(more) >= places || c.isMixed && namespace != "" && most > 0 && count[namespace] >= most
+		if !isFull && c.isFree(doc, matches) && !c.chooseCopies(m, search.Query{}) {
 			more = append(more, m...)
+			count[namespace]++
 		}
 	}
 	return more

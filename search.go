@@ -70,6 +70,7 @@ type scope struct {
 	isShown      func(doc int) bool // whether the model sees a tool's definition already, so that it needs no place; nil means that none is
 	evidence     *evidence          // what speaks for a tool besides the query
 	cutsOff      bool               // every match sends its definition, so matches far below the best of a query are left out
+	fills        bool               // places that the queries leave are for what is relevant to the user's request
 	showsNoNames bool               // the model has no list of the hidden tools' names
 	best         float64            // the score of a query's best, if the model sees it already; 0 means the first match
 	chosen       map[int]int        // by the first of some copies: the one in the answer; nil means that each copy gets a place
@@ -111,7 +112,7 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 	var missed []string // queries that found nothing
 	var trace trace
 	result := &Result{}
-	blank, found, places := true, 0, 0
+	blank, places := true, 0
 	var ended error
 	for i, text := range queries[:min(len(queries), maxQueries)] {
 		if ended = limited.Err(); ended != nil {
@@ -149,18 +150,20 @@ func (c scope) find(ctx, limited context.Context, queries []string, namespace st
 		if lists, ranked = append(lists, matches), append(ranked, matches); len(queries) > 1 {
 			trace.found(matches, queries, i)
 		}
-		if found += len(matches); len(matches) > 0 && limit < unlimited {
-			places += c.limit(limit)
+		most := len(matches)
+		if most > 0 && trace.best < docset.Named { // a query that names a tool asks for no others
+			most = c.limit(limit)
 		}
-		result.Total += total
+		result.Total, places = result.Total+total-len(matches), places+most
 	}
 	for _, m := range slices.Concat(selected...) { // asked for by name, whatever else finds it
 		delete(trace.foundBy, m.Info.Name)
 	}
 	result.Matches = interleaved(lists)
 	distinct := len(interleaved(ranked))
-	if result.Total -= found - distinct; len(c.evidence.request) > 0 && !c.cutsOff && !trace.demands {
-		result.Matches = append(result.Matches, c.requested(result.Matches, places-distinct)...)
+	if result.Total += distinct; c.fills && !trace.demands {
+		more := c.requested(result.Matches, min(places-distinct, c.maxResults))
+		result.Matches, trace.copies = append(result.Matches, more...), append(trace.copies, c.otherCopies(more)...)
 	}
 	trace.alreadyShown = withoutMatches(trace.alreadyShown, result.Matches) // a tool asked for by name keeps its place
 	trace.copies, trace.related = withoutMatches(trace.copies, result.Matches), withoutMatches(trace.related, result.Matches)

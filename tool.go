@@ -177,9 +177,12 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, write 
 		scope.chosen = make(map[int]int)
 	}
 	use, _ := r.related.Load().(map[int]float64)
-	if relevance := r.relevances(limited); len(use)+len(relevance) > 0 {
+	relevance := r.relevances(limited)
+	if len(use)+len(relevance) > 0 {
 		scope.evidence = &evidence{use, relevance, len(request.queries) > 1 && len(r.request) > longRequest}
 	}
+	// A fill is not worth the place of a tool in use, nor a line of what can be loaded.
+	scope.fills = len(relevance) > 0 && scope.isShown != nil && !scope.cutsOff && h.names.add == "" && r.config.Limits.MaxLoaded == 0
 	scope.showsNoNames = r.reminder.form != wording.Names
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)
 	cancel()

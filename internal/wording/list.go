@@ -74,7 +74,7 @@ func (l *List) Text() (text string, form Form, listFor func(request string) stri
 	if len(groups) == 1 && groups[0].namespace == "" { // there are none to search in
 		return count, Nothing, nil
 	}
-	order := characterize(groups, 1+len(l.Tools)/maxReadTools)
+	order := l.characterize(groups)
 	largest, near := order("")
 	if text, fits := l.described(largest, l.titles); fits {
 		return text, Groups, nil
@@ -262,8 +262,7 @@ const (
 	maxReadBytes  = 100    // of a tool's description
 	maxReadTools  = 10_000 // of a larger catalog, every second tool is read, or every third
 	nameWeight    = 3      // of a word in a tool's name; one in its description counts once
-	minNear       = 8      // namespaces that a request does not leave out, however little they fit it
-	nearRatio     = 0.1    // of the best relevance; those below are left out
+	nearRatio     = 0.1    // of the best relevance; those below get at most a quarter of the budget
 )
 
 // eachWord calls use for the words of at least three bytes that are no stop words, with a key in which case and number
@@ -290,11 +289,18 @@ func eachWord(text string, use func(key, word string)) {
 	}
 }
 
-// characterize weighs the words of every step-th tool: the more tools of a group have a word, and the fewer other
-// groups, the more it says. It returns a function that orders the groups by how relevant they are to a request, and then
-// by size; near is the number of those that are not far below the best. Words that at most a fourth of the groups have
-// describe a group without a description, those of the request first.
-func characterize(groups []group, step int) (order func(request string) (ordered []group, near int)) {
+// bounded returns the words of a text in small letters, with "_" between and around them.
+func bounded(text string) string {
+	isOther := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	return "_" + strings.Join(strings.FieldsFunc(strings.ToLower(text), isOther), "_") + "_"
+}
+
+// characterize weighs words: the more tools of a group have one, and the fewer other groups, the more it says. It returns
+// a function that orders the groups by how relevant they are to a request, those first that it names, and then by size;
+// near is the number of those worth listing. Words that at most a fourth of the groups have describe a group without a
+// description, those of the request first.
+func (l *List) characterize(groups []group) (order func(request string) (ordered []group, near int)) {
+	step := 1 + len(l.Tools)/maxReadTools
 	in, written := make(map[string]int), make(map[string]string) // how many groups have a word; how it is written
 	for i := range groups {
 		g, weight := &groups[i], 1.0
@@ -321,17 +327,25 @@ func characterize(groups []group, step int) (order func(request string) (ordered
 		}
 	}
 	return func(request string) (ordered []group, near int) {
-		ordered, asked := slices.Clone(groups), make(map[string]int)
+		ordered, asked, best := slices.Clone(groups), make(map[string]int), 0.0
 		eachWord(naming.Cut(request, MaxDescriptionBytes), func(key, _ string) {
 			for i := 0; i < len(ordered) && asked[key] == 0; i++ {
 				ordered[i].relevance += ordered[i].words[key]
+				best = max(best, ordered[i].relevance)
 			}
 			asked[key] = 1
 		})
+		text := bounded(naming.Cut(request, MaxDescriptionBytes))
+		for i := range ordered {
+			if g := &ordered[i]; g.namespace != "" && strings.Contains(text, bounded(g.namespace)) {
+				g.relevance += best
+			}
+		}
 		slices.SortStableFunc(ordered, func(a, b group) int {
 			return cmp.Or(cmp.Compare(b.relevance, a.relevance), cmp.Compare(len(b.tools), len(a.tools)))
 		})
-		for near < len(ordered) && (near < minNear || ordered[near].relevance >= nearRatio*ordered[0].relevance) {
+		// What follows twice the budget is not listed even if all descriptions are cut by half.
+		for size := 0; near < len(ordered) && size/2 < l.Budget && (size < l.Budget/4 || ordered[near].relevance >= nearRatio*best); near++ {
 			g := &ordered[near]
 			title, words := strings.ToLower(g.namespace), ""
 			for _, key := range slices.SortedFunc(maps.Keys(g.words), func(a, b string) int {
@@ -345,7 +359,8 @@ func characterize(groups []group, step int) (order func(request string) (ordered
 					words = next
 				}
 			}
-			g.description, near = cmp.Or(g.description, strings.TrimPrefix(words, ", ")), near+1
+			g.description = cmp.Or(g.description, strings.TrimPrefix(words, ", "))
+			size += len(g.title) + min(len(g.description), maxWordsBytes)
 		}
 		return ordered, near
 	}

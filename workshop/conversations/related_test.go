@@ -149,7 +149,8 @@ func TestRequest(t *testing.T) {
 	tools := testtools.EchoTools("mail_x: Sends a mail to a boss", "mail_y: Sends a mail to a gardener", "cut_grass: Mows grass", "prune: Cuts roses")
 	const request, gardener = "let the gardener cut the grass, and the roses", "write to the gardener"
 	bm25 := toolsearch.Config{Index: toolsearch.BM25, Reminder: toolsearch.ReminderConfig{Disabled: true}}
-	filtered, visible, preselect, eino, patterns, dispatch := bm25, bm25, bm25, bm25, bm25, bm25
+	filtered, visible, preselect, eino, patterns, dispatch, two, bounded, spread := bm25, bm25, bm25, bm25, bm25, bm25, bm25, bm25, bm25
+	two.MaxResults, bounded.Limits.MaxLoaded, spread.Limits.MaxPerNamespace = 2, 9, 1
 	dispatch.Protocol = toolsearch.ProtocolDispatch
 	other := toolsearch.Config{Index: testtools.Canned{Hits: []search.Hit{{Doc: 3, Score: 2}, {Doc: 0, Score: 1}}}.Index}
 	filtered.Filter = toolsearch.FilterTools(nil, []string{"mail_x", "mail_y", "prune"})
@@ -162,6 +163,16 @@ func TestRequest(t *testing.T) {
 		{name: "one query", dynamic: tools, config: bm25, asks: request, turns: one, check: says(`{"matches":["mail_x"]}`)},
 		{name: "what one query leaves", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"query":"boss","max_results":2}`)},
 			check: says(`{"matches":["mail_x","cut_grass"]}`)},
+		{name: "what a query for a name leaves", dynamic: tools, config: bm25, asks: request, turns: []turn{searching(`{"query":"mail_x"}`)},
+			check: says(`{"matches":["mail_x","mail_y"]}`)},
+		{name: "what many places leave", dynamic: tools, config: two, asks: request, turns: []turn{searching(`{"query":"boss","max_results":9}`)},
+			check: says(`{"matches":["mail_x","cut_grass","prune"]}`)},
+		{name: "what MaxLoaded leaves", dynamic: tools, config: bounded, asks: request, turns: []turn{searching(`{"query":"boss"}`)},
+			check: says(`{"matches":["mail_x"]}`)},
+		{name: "what MaxPerNamespace leaves", config: spread, asks: request, turns: []turn{searching(`{"query":"boss","max_results":3}`)},
+			check: says(`{"matches":["a__mail","b__grass","c__mow"],"same_tool_on_other_servers":["d__mow"]}`),
+			dynamic: testtools.EchoTools("a__mail: Sends a mail to a boss", "b__grass: Cuts the grass and roses of a gardener", "b__rose: Cuts the roses of a gardener",
+				"c__mow: Cuts the grass of a gardener", "d__mow: Cuts the grass of a gardener")},
 		{name: "places", dynamic: tools, config: bm25, asks: request, turns: same, check: says(`{"matches":["mail_x","cut_grass"]}`)},
 		{name: "what a Filter leaves", dynamic: tools, config: filtered, asks: request, turns: same, check: says(`{"matches":["mail_y","prune"]}`)},
 		{name: "the order of one query", dynamic: tools, config: bm25, asks: gardener, turns: one, check: says(`{"matches":["mail_y"]}`)},

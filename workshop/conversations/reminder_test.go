@@ -146,6 +146,7 @@ func testHundredsOfGroups(t *testing.T, w way) {
 	for i := range 300 {
 		specs = append(specs, fmt.Sprintf("server%d__do_%d: Does thing%d and thing%d", i, i, i, i+1000))
 	}
+	specs = append(specs, "s3__put: Puts")
 	for position, second := range map[toolsearch.ReminderPosition]string{
 		toolsearch.ReminderFirst: "server7 ", toolsearch.ReminderInstruction: "server7 ", toolsearch.ReminderLast: "server200 ",
 	} {
@@ -178,10 +179,13 @@ func testHundredsOfGroups(t *testing.T, w way) {
 			agent := with[chat](&handler[chat]{rewrite: summarize}, newMiddleware[chat](t, config))
 			listed(converseOn(t.Context(), t, w, agent, []message{userSays("Do thing7")}, selecting("server3__do_3")))
 		}
+		named := listed(playing(t, w, config)(conversation{asks: "do thing7 on S3, please"}))
+		assert.Contains(t, named, ":\ns3 (1): put\nserver7 ", "position %d: the group that the request names first", position)
 		config.Reminder.Namespaces = map[string]string{"server250": "Invoices of customers"}
 		described := listed(playing(t, w, config)(conversation{asks: "Send the invoices to all customers"}))
 		assert.Contains(t, strings.SplitN(described, "\n", 3)[1], "server250 (1): Invoices of", "position %d", position)
-		assert.Contains(t, text, "\nand 292 more groups (292)", "position %d: a few stay that fit no better than others", position)
+		assert.Less(t, len(text), 1600, "position %d: bytes of a list in which few groups fit the request", position)
+		assert.Contains(t, text, "\nserver0 (1): ", "position %d: a few are listed that fit no better than others", position)
 		assert.Contains(t, text, ":\nserver7 (1): thing7, thing1007\n", "position %d: words of the request first", position)
 		history := slices.DeleteFunc(first.last().Messages, func(m message) bool { return m.Role == toolsearchtest.System })
 		text = listed(agent(conversation{history: append(history, modelSays("done")), asks: "And thing1200"}))
