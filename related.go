@@ -30,13 +30,13 @@ const (
 
 // evidence is what speaks for documents besides the query.
 type evidence struct {
-	use     map[int]float64 // how strongly other conversations call one together with the tools called here, at most 1
-	request map[int]float64 // how relevant one is to the user's last request, as a share of the best; none below farRatio
-	fills   bool            // the request only fills places that are left, and does not order the matches of a query
+	use       map[int]float64 // how strongly other conversations call one together with the tools called here, at most 1
+	request   map[int]float64 // how relevant one is to the user's last request, as a share of the best; none below farRatio
+	onlyFills bool            // the request does not order the matches of a query, and is only for places that are left
 }
 
 // orders reports whether anything changes the order of matches.
-func (e *evidence) orders() bool { return len(e.use) > 0 || len(e.request) > 0 && !e.fills }
+func (e *evidence) orders() bool { return len(e.use) > 0 || len(e.request) > 0 && !e.onlyFills }
 
 // byEvidence adds to the scores of a query's matches what evidence says, and returns the best. A tool that the query names
 // keeps its place. docs/settings.md has what the shares were measured with.
@@ -45,7 +45,7 @@ func (c scope) byEvidence(matches []Match, places int) []Match {
 		return matches
 	}
 	best, request := 0.0, c.evidence.request
-	if c.evidence.fills {
+	if c.evidence.onlyFills {
 		request = nil
 	}
 	for i := range matches {

@@ -181,7 +181,7 @@ func (h *host) search(ctx context.Context, r *run, request searchRequest, write 
 	if len(use)+len(relevance) > 0 {
 		scope.evidence = &evidence{use, relevance, len(request.queries) > 1 && len(r.request) > longRequest}
 	}
-	// A fill is not worth the place of a tool in use, nor a line of what can be loaded.
+	// What fills a place is not worth that of a tool in use, nor a line among what can only be loaded.
 	scope.fills = len(relevance) > 0 && scope.isShown != nil && !scope.cutsOff && h.names.add == "" && r.config.Limits.MaxLoaded == 0
 	scope.showsNoNames = r.reminder.form != wording.Names
 	result, trace, err := scope.find(ctx, limited, request.queries, request.namespace, request.limit)

@@ -14,7 +14,7 @@ import (
 // result of a search from the history before it is read there, and the tool calls of one message may run at the same
 // time. It is safe for concurrent use. The zero value is empty.
 type Notebook struct {
-	mu       sync.Mutex
+	mu       sync.Mutex          // of what follows, up to effects
 	deadline time.Time           // of the searches since the last model call; zero before the first
 	calls    []string            // ids of all calls of meta-tools in this run, in the model's order
 	taken    int                 // how many of calls were made before the last Take

@@ -328,14 +328,15 @@ func (l *List) characterize(groups []group) (order func(request string) (ordered
 	}
 	return func(request string) (ordered []group, near int) {
 		ordered, asked, best := slices.Clone(groups), make(map[string]int), 0.0
-		eachWord(naming.Cut(request, MaxDescriptionBytes), func(key, _ string) {
+		request = naming.Cut(request, MaxDescriptionBytes)
+		eachWord(request, func(key, _ string) {
 			for i := 0; i < len(ordered) && asked[key] == 0; i++ {
 				ordered[i].relevance += ordered[i].words[key]
 				best = max(best, ordered[i].relevance)
 			}
 			asked[key] = 1
 		})
-		text := bounded(naming.Cut(request, MaxDescriptionBytes))
+		text := bounded(request)
 		for i := range ordered {
 			if g := &ordered[i]; g.namespace != "" && strings.Contains(text, bounded(g.namespace)) {
 				g.relevance += best

@@ -23,8 +23,8 @@ type Texts struct {
 type Form string
 
 const (
-	Names   Form = "" // names, by group or not
-	Groups  Form = "-groups"
+	Names   Form = ""          // names, by group or not
+	Groups  Form = "-groups"   // what groups they are in, without names
 	Nothing Form = "-unlisted" // or their number
 )
 

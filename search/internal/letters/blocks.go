@@ -43,6 +43,7 @@ type letter struct {
 	from, to uint16 // its places are places[from:to]
 }
 
+// Contains reports whether a lower-cased word is part of the text.
 func (t *Text) Contains(word string) bool { return strings.Contains(t.text, word) }
 
 // NewText reads a lower-cased text, up to MaxText code points.

@@ -25,7 +25,7 @@ import (
 type Style string
 
 const (
-	Plain  Style = ""
+	Plain  Style = ""   // anything else
 	Strong Style = "1"  // headers
 	Dim    Style = "2"  // less important text
 	Named  Style = "36" // tool names

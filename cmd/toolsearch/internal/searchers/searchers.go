@@ -16,13 +16,15 @@ import (
 	"github.com/eino-toolsearch/toolsearch/search"
 )
 
-// The help texts of the flags.
+// FlagsHelp is the help text of all flags.
 const FlagsHelp = "\t-searcher NAME   the searcher (bm25); toolsearch -h lists all\n" + EmbedFlagsHelp + LexiconFlagHelp
 
+// EmbedFlagsHelp is the help text of the flags for vectors.
 const EmbedFlagsHelp = "\t-embed URL       an endpoint for vectors, such as https://api.openai.com/v1, for the\n" +
 	"\t                 searchers embedding and hybrid; its key is in $TOOLSEARCH_EMBED_KEY\n" +
 	"\t-model NAME      the model that makes the vectors\n"
 
+// LexiconFlagHelp is the help text of the flag for words.
 const LexiconFlagHelp = "\t-lexicon FILE    words of your own for bm25; see docs/tuning.md\n" +
 	"\t-hints FILE      questions of toolsearch expand, for searchers that read hints\n"
 
